@@ -36,7 +36,7 @@ type Pod struct {
 	Values []float64
 }
 
-// Pods returns the pods of a release, and those that don't run it, with the values of a metric by their names. Old pods that are gone are
+// Pods returns the pods of a release, and those that don't run it, with the values of a metric by their names: those that are looked at. Old pods that are gone are
 // known by their name and by a value from before the release began; other pods that are gone are left out.
 func Pods(release *checks.Scene, moments []time.Time, values map[string][]float64) (pods []Pod) {
 	count := len(release.New) + len(release.Old)
@@ -63,14 +63,14 @@ func Pods(release *checks.Scene, moments []time.Time, values map[string][]float6
 		pods = append(pods, Pod{Name: pod.Name, Ready: pod.Since, Values: of(pod)})
 	}
 	if _, exact := PodNames(release.Kind, release.Name); !exact {
-		return pods
+		return sampled(release, pods)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known[name] {
 			pods = appendGone(pods, name, moments, values[name])
 		}
 	}
-	return pods
+	return sampled(release, pods)
 }
 
 // appendGone appends an old pod that is gone, with its values until then.

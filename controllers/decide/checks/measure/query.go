@@ -30,37 +30,39 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
-// generated is the characters of which Kubernetes makes names (k8s.io/apimachinery/pkg/util/rand), without vowels: the pods of web are told
-// from those of web-api.
-const generated = "[bcdfghjklmnpqrstvwxz2456789]"
+// generated is a pattern of the characters of which Kubernetes makes names, without vowels: the pods of web are told from those of web-api.
+const generated = "[" + vowelless + "]"
 
 // maxOwner is the longest name of a workload whose pods' names can be told: Kubernetes shortens longer ones.
 const maxOwner = 46
 
 // PodNames returns a pattern that the names of all pods of a workload match, those of the past as well. It reports whether names of pods of
 // other workloads don't.
-func PodNames(kind, name string) (pattern string, exact bool) {
+func PodNames(kind, name string) (pattern string, exact bool) { return podNames(kind, name, ending{}) }
+
+// podNames returns a pattern of the pods of a workload whose names have an ending.
+func podNames(kind, name string, end ending) (pattern string, exact bool) {
 	quoted := regexp.QuoteMeta(name)
 	if len(name) > maxOwner {
-		return regexp.QuoteMeta(name[:maxOwner]) + ".*", false
+		return regexp.QuoteMeta(name[:maxOwner]) + end.after(".", -1), false
 	}
 	switch kind {
 	case "Deployment":
-		return quoted + "-" + generated + "{1,10}-" + generated + "{5}", true
+		return quoted + "-" + generated + "{1,10}-" + end.after(generated, 5), true
 	case "StatefulSet":
-		return quoted + "-[0-9]+", true
+		return quoted + "-" + end.after("[0-9]", -1), true
 	case "DaemonSet":
-		return quoted + "-" + generated + "{5}", true
+		return quoted + "-" + end.after(generated, 5), true
 	default:
 		return quoted + "-.+", false
 	}
 }
 
-// OwnPods returns the matchers of the pods of a workload, those of the past as well.
+// OwnPods returns the matchers of the pods of a workload that are looked at, those of the past as well.
 func OwnPods(release *checks.Scene, names appv1alpha1.SourceLabels) []*labels.Matcher {
-	pattern, _ := PodNames(release.Kind, release.Name)
 	return []*labels.Matcher{
-		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace), labels.MustNewMatcher(labels.MatchRegexp, names.Pod, pattern),
+		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace),
+		labels.MustNewMatcher(labels.MatchRegexp, names.Pod, sampledNames(release)),
 	}
 }
 

@@ -17,11 +17,15 @@ limitations under the License.
 package measure_test
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
@@ -56,6 +60,88 @@ func TestOwnPodsAreThoseOfTheWorkloadAlone(t *testing.T) {
 	}
 }
 
+// large returns a release of a workload with many pods.
+func large(kind string, news, olds int) *checks.Scene {
+	release := &checks.Scene{Kind: kind, Namespace: "shop", Name: "web"}
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	name := func(version string, i int) string {
+		switch kind {
+		case "StatefulSet":
+			return fmt.Sprint("web-", i)
+		case "Deployment":
+			version += "-"
+		default:
+			version = ""
+		}
+		random := make([]byte, 5)
+		for place := range random {
+			random[place] = letters[(7*i+i/27*(place+5)+place*i/(place+1))%27]
+		}
+		return "web-" + version + string(random)
+	}
+	for i := range news {
+		release.New = append(release.New, checks.Pod{Name: name("7d4b9c", i)})
+	}
+	for i := range olds {
+		release.Old = append(release.Old, checks.Pod{Name: name("5c8f7d", news+i)})
+	}
+	return release
+}
+
+func TestOwnPodsAreAboutAHundredOfEachVersion(t *testing.T) {
+	for name, row := range map[string]struct {
+		release  *checks.Scene
+		new, old types.GomegaMatcher
+	}{
+		"at most a hundred":        {large("Deployment", 100, 100), Equal(100), Equal(100)},
+		"250 pods of a Deployment": {large("Deployment", 250, 250), Equal(100), And(BeNumerically(">", 70), BeNumerically("<", 115))},
+		"a few new ones of many":   {large("Deployment", 3, 250), Equal(3), And(BeNumerically(">", 70), BeNumerically("<", 115))},
+		"5000 pods":                {large("Deployment", 5000, 5000), Equal(100), And(BeNumerically(">", 40), BeNumerically("<", 150))},
+		"a DaemonSet":              {large("DaemonSet", 250, 250), Equal(100), And(BeNumerically(">", 70), BeNumerically("<", 115))},
+		"a StatefulSet":            {large("StatefulSet", 250, 250), Equal(100), Equal(100)},
+		"a large StatefulSet":      {large("StatefulSet", 0, 2000), Equal(0), Equal(99)}, // web-0 has no digit before its last
+		"another kind":             {large("Game", 250, 250), Equal(100), Equal(250)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, values := NewWithT(t), map[string][]float64{}
+			matcher := measure.OwnPods(row.release, appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"})[1]
+			for _, pods := range [][]checks.Pod{row.release.New, row.release.Old} {
+				for _, pod := range pods {
+					if row.release.Kind == "Game" || matcher.Matches(pod.Name) {
+						values[pod.Name] = []float64{1}
+					}
+				}
+			}
+			counts := map[bool]int{}
+			for _, pod := range measure.Pods(row.release, []time.Time{time.Unix(1767225600, 0)}, values) {
+				g.Expect(pod.Values).To(Equal([]float64{1}), "%s is looked at and isn't read", pod.Name)
+				counts[pod.New]++
+			}
+			g.Expect(counts[true]).To(row.new)
+			g.Expect(counts[false]).To(row.old)
+		})
+	}
+}
+
+// A pod that was looked at still is once it is gone, and the others don't appear then.
+func TestPodsKeepsTheSampleWhileOldPodsGo(t *testing.T) {
+	g, release, values := NewWithT(t), large("Deployment", 50, 250), map[string][]float64{}
+	release.Began = time.Unix(1767225601, 0)
+	release.Before.Pods = 250
+	for _, pod := range slices.Concat(release.New, release.Old) {
+		values[pod.Name] = []float64{1}
+	}
+	names := func() (names []string) {
+		for _, pod := range measure.Pods(release, []time.Time{time.Unix(1767225600, 0)}, values) {
+			names = append(names, pod.Name)
+		}
+		return names
+	}
+	before := names()
+	release.Old = release.Old[:10]
+	g.Expect(names()).To(ConsistOf(before))
+}
+
 func TestPodNamesAreExactWhereKubernetesMakesThem(t *testing.T) {
 	for _, row := range []struct {
 		kind, name, pattern string
@@ -63,7 +149,7 @@ func TestPodNamesAreExactWhereKubernetesMakesThem(t *testing.T) {
 	}{
 		{"StatefulSet", "web.1", `web\.1-[0-9]+`, true},
 		{"StatefulSet", strings.Repeat("w", 46), strings.Repeat("w", 46) + "-[0-9]+", true},
-		{"StatefulSet", strings.Repeat("w", 47), strings.Repeat("w", 46) + ".*", false},
+		{"StatefulSet", strings.Repeat("w", 47), strings.Repeat("w", 46) + ".+", false},
 		{"Game", "web", "web-.+", false},
 	} {
 		pattern, exact := measure.PodNames(row.kind, row.name)

@@ -27,12 +27,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
-const (
-	// maxRequest is the size of the largest request, in bytes.
-	maxRequest = 64 << 10
-	// maxPods is the most pods of each list in a request.
-	maxPods = 100
-)
+// maxRequest is the size of the largest request, in bytes.
+const maxRequest = 64 << 10
 
 // request is the question to a plug-in. Its fields are a contract: they may be added, never renamed.
 type request struct {
@@ -95,7 +91,7 @@ func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 	if verdict := asked.Verdict; verdict != nil {
 		question.VerdictRef = &requestVerdict{verdict.Namespace, verdict.Name, verdict.UID}
 	}
-	for most := maxPods; ; most /= 2 {
+	for most := checks.MaxSample; ; most /= 2 {
 		question.NewPods, question.OldPods = requestPods(release.New, most), requestPods(release.Old, most)
 		body, err := json.Marshal(question)
 		if err != nil {
@@ -108,9 +104,10 @@ func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 }
 
 func requestPods(pods []checks.Pod, most int) []requestPod {
-	listed := make([]requestPod, min(len(pods), most))
-	for i := range listed {
-		listed[i] = requestPod{Name: pods[i].Name, Node: pods[i].Node, Since: pods[i].Since.UTC()}
+	sample := checks.Sample(pods, most)
+	listed := make([]requestPod, len(sample))
+	for i, pod := range sample {
+		listed[i] = requestPod{Name: pod.Name, Node: pod.Node, Since: pod.Since.UTC()}
 	}
 	return listed
 }

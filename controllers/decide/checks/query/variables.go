@@ -19,7 +19,6 @@ package query
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -28,12 +27,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
-const (
-	// maxPods is how many pods a pattern names at most, the first ones by name.
-	maxPods = 100
-	// noText is a pattern that nothing matches, not even the empty value of a missing label.
-	noText = `[^\s\S]`
-)
+// noText is a pattern that nothing matches, not even the empty value of a missing label.
+const noText = `[^\s\S]`
 
 var (
 	// inText finds the variables in a value, inPattern those in a regular expression, where what follows a backslash means itself.
@@ -77,12 +72,12 @@ func patternOf(pods []checks.Pod) string {
 	if len(pods) == 0 {
 		return noText
 	}
-	names := make([]string, len(pods))
-	for i := range pods {
-		names[i] = regexp.QuoteMeta(pods[i].Name)
+	named := checks.Sample(pods, checks.MaxSample)
+	names := make([]string, len(named))
+	for i := range named {
+		names[i] = regexp.QuoteMeta(named[i].Name)
 	}
-	slices.Sort(names)
-	return "(" + strings.Join(names[:min(len(names), maxPods)], "|") + ")"
+	return "(" + strings.Join(names, "|") + ")"
 }
 
 // Visit replaces the variables of a selector.
