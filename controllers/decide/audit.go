@@ -46,7 +46,7 @@ func IgnoredSuspendOf(annotations map[string]string, release Release) (record ap
 	return record, found
 }
 
-// DescribeRelease sets the author, the changes and the rollback of a release in the spec of its ChangeWorkload, from the annotations
+// DescribeRelease sets the author, the changes, the rollback and the commit time of a release in the spec of its ChangeWorkload, from the annotations
 // of the Deployment. It overwrites those of an earlier release.
 func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[string]string, release Release) {
 	record, _ := ReleaseRecordOf(annotations, release)
@@ -55,6 +55,7 @@ func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[strin
 	spec.Changes = record.Changes[:min(len(record.Changes), maxChanges)]
 	spec.IgnoredSuspend = ignored
 	spec.Rollback = RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number)
+	spec.CommitTime = appv1alpha1.CommitTimeOf(annotations)
 }
 
 // ReleaseNote describes a release, with its author and changes, from the annotations of its Deployment.

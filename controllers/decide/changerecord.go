@@ -187,7 +187,7 @@ func NewChangeRecord(
 			Workload: of, Release: spec.Release, Correction: plan.Correction, Version: spec.Reversion, Observed: spec.Observed,
 			ReleasedBy: Shorten(spec.ReleasedBy, appv1alpha1.MaxRecordedText),
 			StartedAt:  metav1.NewTime(time.Unix(spec.CreateTimeUnix, 0)), EndedAt: metav1.NewTime(endedAt(status, plan.Outcome, now).Truncate(time.Second)),
-			Outcome: plan.Outcome, Changes: shortened(spec.Changes), Images: facts.Images,
+			CommitTime: spec.CommitTime, Outcome: plan.Outcome, Changes: shortened(spec.Changes), Images: facts.Images,
 			Pods: appv1alpha1.RecordedPods{
 				Desired: status.Counts.Desired, Passed: status.Counts.Passed, Failed: status.Counts.Failed, Unchecked: int32(facts.Unchecked),
 			},
@@ -207,6 +207,7 @@ func NewChangeRecord(
 	}
 	record.Spec.Reason, record.Spec.Message = reasonOf(workload, status, plan.Outcome, facts.End)
 	follow(&record.Spec, facts.Previous, facts.PreviousHash, facts.Previous != nil && IsRecordOf(facts.Previous, workload))
+	record.Spec.FailingSince = failingSince(&record.Spec, facts.Previous, facts.End)
 	return record
 }
 
@@ -231,7 +232,7 @@ func follow(spec *appv1alpha1.ChangeRecordSpec, previous *appv1alpha1.ChangeReco
 			return
 		}
 		spec.FromVersion = before.Version
-		if before.Outcome == appv1alpha1.OutcomeFailed || before.Outcome == appv1alpha1.OutcomeRolledBack {
+		if stillFailing(before) != nil {
 			spec.Type = appv1alpha1.TypeRepair
 		}
 	}

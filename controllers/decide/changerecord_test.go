@@ -165,6 +165,9 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 	approval := appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now)}, Spec: appv1alpha1.ChangeApprovalSpec{ApprovedBy: "carol", Reason: "CHG-1"}}
 	denial := *approval.DeepCopy()
 	denial.Spec.ApprovedBy, denial.Spec.Decision, denial.CreationTimestamp = "bob", "Deny", metav1.NewTime(now.Add(-time.Minute))
+	committed := metav1.NewTime(time.Unix(1_799_990_000, 0))
+	workload.Spec.CommitTime = &committed
+	failing := metav1.NewTime(time.Unix(1_800_000_300, 0).UTC())
 	previous := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Name: "60c5c0e29ee40c2a-2"}, Spec: appv1alpha1.ChangeRecordSpec{
 		Release: 2, Version: "c6c45d23c098bdf181853a85b60b5d74", Outcome: "Verified",
 	}}
@@ -182,7 +185,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 			Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d-1"},
 			Release:  3, Version: "6a8ff823a5011291b0f02a1d83c2222d", FromVersion: "c6c45d23c098bdf181853a85b60b5d74", Type: "Release", ReleasedBy: "alice",
 			StartedAt: metav1.NewTime(time.Unix(1_800_000_000, 0)), EndedAt: metav1.NewTime(time.Unix(1_800_000_300, 0).UTC()),
-			Outcome: "Failed", Reason: "PodsFailed", Message: "2 pods failed", Changes: []string{"image of container web: nginx:1 -> nginx:2"},
+			CommitTime: &committed, FailingSince: &failing, Outcome: "Failed", Reason: "PodsFailed", Message: "2 pods failed", Changes: []string{"image of container web: nginx:1 -> nginx:2"},
 			Images: []appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2"}},
 			Pods:   appv1alpha1.RecordedPods{Desired: 8, Passed: 1, Failed: 6, Unchecked: 1},
 			FailedPods: []appv1alpha1.RecordedPod{
@@ -207,6 +210,8 @@ func TestNewChangeRecordTellsWhyTheReleaseWasMade(t *testing.T) {
 			Release: release, Version: "before", FromVersion: "long before", Outcome: appv1alpha1.ReleaseOutcome(outcome), Type: appv1alpha1.ReleaseType(kind),
 		}}
 	}
+	failing := record(2, "Superseded", "Repair")
+	failing.Spec.FailingSince = &metav1.Time{Time: time.Unix(1_799_999_000, 0)}
 	first := record(3, "Verified", "Repair")
 	first.Spec.Version, first.Spec.StartedAt = "6a8ff823a5011291b0f02a1d83c2222d", metav1.NewTime(time.Unix(1_800_000_000, 0))
 	for name, row := range map[string]struct {
@@ -215,15 +220,16 @@ func TestNewChangeRecordTellsWhyTheReleaseWasMade(t *testing.T) {
 		previous   *appv1alpha1.ChangeRecord
 		kind, from string
 	}{
-		"the first one":                  {false, nil, nil, "Release", ""},
-		"after a verified one":           {false, nil, record(2, "Verified", "Release"), "Release", "before"},
-		"after one that was overtaken":   {false, nil, record(2, "Superseded", "Repair"), "Release", "before"},
-		"after a failed one":             {false, nil, record(2, "Failed", "Release"), "Repair", "before"},
-		"after one that was rolled back": {false, nil, record(2, "RolledBack", "Release"), "Repair", "before"},
-		"through a suspension":           {true, nil, nil, "Repair", ""},
-		"a rollback":                     {false, &appv1alpha1.Rollback{Version: "left"}, record(2, "Failed", "Release"), "Rollback", "left"},
-		"a correction":                   {false, nil, first, "Repair", "long before"},
-		"the count began anew":           {false, nil, record(3, "Verified", "Repair"), "Release", "before"},
+		"the first one":                                {false, nil, nil, "Release", ""},
+		"after a verified one":                         {false, nil, record(2, "Verified", "Release"), "Release", "before"},
+		"after one that was overtaken":                 {false, nil, record(2, "Superseded", "Repair"), "Release", "before"},
+		"after one that was overtaken while it failed": {false, nil, failing, "Repair", "before"},
+		"after a failed one":                           {false, nil, record(2, "Failed", "Release"), "Repair", "before"},
+		"after one that was rolled back":               {false, nil, record(2, "RolledBack", "Release"), "Repair", "before"},
+		"through a suspension":                         {true, nil, nil, "Repair", ""},
+		"a rollback":                                   {false, &appv1alpha1.Rollback{Version: "left"}, record(2, "Failed", "Release"), "Rollback", "left"},
+		"a correction":                                 {false, nil, first, "Repair", "long before"},
+		"the count began anew":                         {false, nil, record(3, "Verified", "Repair"), "Release", "before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, workload := NewWithT(t), ended("Success", "AllPodsPassed")
@@ -231,6 +237,39 @@ func TestNewChangeRecordTellsWhyTheReleaseWasMade(t *testing.T) {
 			spec := NewChangeRecord(workload, &workload.Status, RecordPlan{Outcome: "Verified"}, RecordFacts{Previous: row.previous}, time.Now()).Spec
 			g.Expect(string(spec.Type)).To(Equal(row.kind))
 			g.Expect(spec.FromVersion).To(Equal(row.from))
+		})
+	}
+}
+
+func TestNewChangeRecordTellsSinceWhenTheWorkloadFails(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(1_800_000_000+seconds, 0)} }
+	before := func(outcome appv1alpha1.ReleaseOutcome, since *metav1.Time) *appv1alpha1.ChangeRecord {
+		return &appv1alpha1.ChangeRecord{Spec: appv1alpha1.ChangeRecordSpec{Release: 2, Outcome: outcome, EndedAt: *at(-100), FailingSince: since}}
+	}
+	undone := &appv1alpha1.Rollback{Reason: "Requested", Time: *at(20)}
+	for name, row := range map[string]struct {
+		outcome  appv1alpha1.ReleaseOutcome
+		previous *appv1alpha1.ChangeRecord
+		made     *appv1alpha1.Rollback
+		want     *metav1.Time
+	}{
+		"from its bad verdict":                             {"Failed", nil, nil, at(60)},
+		"from its rollback":                                {"RolledBack", before("Verified", nil), nil, at(20)},
+		"from the failure before":                          {"Failed", before("Failed", at(-500)), nil, at(-500)},
+		"from that before a release that was overtaken":    {"Superseded", before("Superseded", at(-500)), nil, at(-500)},
+		"from the end of one that an older operator wrote": {"Superseded", before("RolledBack", nil), nil, at(-100)},
+		"from the rollback of a verified one":              {"Superseded", before("Verified", nil), undone, at(20)},
+		"not once it is verified":                          {"Verified", before("Failed", at(-500)), nil, nil},
+		"not where it isn't checked":                       {"Unchecked", before("Failed", at(-500)), nil, nil},
+		"not after a verified one":                         {"Superseded", before("Verified", nil), nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, workload := NewWithT(t), ended("Suspend", "PodsFailed")
+			workload.Spec.Rollback = row.made
+			workload.Status.Conditions[0].LastTransitionTime = *at(60)
+			facts := RecordFacts{Previous: row.previous, End: Ending{Superseded: true, RolledBack: undone}}
+			since := NewChangeRecord(workload, &workload.Status, RecordPlan{Outcome: row.outcome}, facts, at(90).Time).Spec.FailingSince
+			g.Expect(since.Equal(row.want)).To(BeTrue(), "%v", since)
 		})
 	}
 }

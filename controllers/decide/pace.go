@@ -331,19 +331,24 @@ func (p *pacing) begin() {
 		p.ApprovedBy = users[:min(len(users), maxApprovers)]
 	}
 	p.Step++
-	p.Since, p.SoakUntil, p.Deadline = &metav1.Time{Time: p.now.Truncate(time.Second)}, nil, nil
+	p.Since, p.SoakUntil, p.Deadline, p.ApprovalSince = &metav1.Time{Time: p.now.Truncate(time.Second)}, nil, nil, nil
 	p.moved = true
 	p.aim()
 }
 
 // wait sets what the release waits for.
 func (p *pacing) wait(reason, message string) {
+	since := p.ApprovalSince
+	p.ApprovalSince = nil
+	if reason == appv1alpha1.ReasonAwaitingApproval || reason == appv1alpha1.ReasonApprovalDenied {
+		p.ApprovalSince = noLater(since, &metav1.Time{Time: p.now.Truncate(time.Second)})
+	}
 	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionTrue, reason, message)
 }
 
 // end sets why the release isn't rolled out in steps any more.
 func (p *pacing) end(reason, message string) {
-	p.SoakUntil, p.Deadline, p.Next = nil, nil, ""
+	p.SoakUntil, p.Deadline, p.ApprovalSince, p.Next = nil, nil, nil, ""
 	p.moved = true
 	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
 }

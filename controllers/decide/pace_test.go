@@ -150,10 +150,17 @@ func TestDecideRollsOutAReleaseInSteps(t *testing.T) {
 	g.Expect(messageOf(s.workload.Status.Conditions, "Paced")).To(Equal(
 		"step 2 of 3 is done; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1"))
 	g.Expect(decide.IsInProgress(s.workload)).To(BeFalse())
+	g.Expect(s.workload.Status.Pace.ApprovalSince.Time).To(BeTemporally("==", s.now))
+	waits := s.now
+	s.now = s.now.Add(time.Minute)
+	approved(approval("bob", func(approval *appv1alpha1.ChangeApproval) { approval.Spec.Decision = "Deny" }))(&s.seen)
+	look(2, "2/3", "100%", 5, 5, "True ApprovalDenied")
+	g.Expect(s.workload.Status.Pace.ApprovalSince.Time).To(BeTemporally("==", waits), "it still waits")
 
 	approved(approval("alice"), approval("bob"))(&s.seen)
 	look(3, "3/3", "", 20, 5, "True StepRunning")
 	g.Expect(s.workload.Status.Pace.ApprovedBy).To(HaveExactElements("bob"))
+	g.Expect(s.workload.Status.Pace.ApprovalSince).To(BeNil())
 	g.Expect(decide.IsInProgress(s.workload)).To(BeTrue())
 	finished(pods(6, 20))(&s.seen)
 	look(3, "3/3", "", 20, 20, "True StepRunning")

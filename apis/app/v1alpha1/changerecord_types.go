@@ -59,7 +59,7 @@ type ReleaseType string
 const (
 	// TypeRelease is a release of its own.
 	TypeRelease ReleaseType = "Release"
-	// TypeRepair is a release after one that failed or was rolled back, or one that passed a suspension.
+	// TypeRepair is a release of a workload that fails, as the one before failed or was rolled back, or one that passed a suspension.
 	TypeRepair ReleaseType = "Repair"
 	// TypeRollback is a release made by a rollback.
 	TypeRollback ReleaseType = "Rollback"
@@ -106,6 +106,19 @@ type ChangeRecordSpec struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	EndedAt metav1.Time `json:"endedAt"`
+	// commitTime is when the commit was made that the release deployed, from the annotation commit-time of the workload; absent without one.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	CommitTime *metav1.Time `json:"commitTime,omitempty"`
+	// failingSince is when the workload began to fail, if it still did when the release ended: the first bad verdict, or the rollback of a
+	// release without one. It is kept until a release is verified, or isn't checked.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	FailingSince *metav1.Time `json:"failingSince,omitempty"`
 	// outcome is Verified, Failed, RolledBack, Superseded or Unchecked.
 	Outcome ReleaseOutcome `json:"outcome"`
 	// reason is the reason of the outcome, in CamelCase.

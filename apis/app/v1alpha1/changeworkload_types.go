@@ -88,6 +88,12 @@ type ChangeWorkloadSpec struct {
 	// rollback describes the rollback that made this release; absent for other releases.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
+	// commitTime is when the commit was made that the release deploys, from the annotation commit-time of the workload; absent without one.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	CommitTime *metav1.Time `json:"commitTime,omitempty"`
 	// earlier is an earlier release of this version whose order may be open at AlterShield Server although the status doesn't
 	// have it; absent if there is none.
 	// +optional

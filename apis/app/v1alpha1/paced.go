@@ -170,6 +170,12 @@ type ReleasePace struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
+	// approvalSince is since when the next step has waited for approvals alone; absent while it doesn't.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	ApprovalSince *metav1.Time `json:"approvalSince,omitempty"`
 	// approvedBy are the users whose approvals let the step begin.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic

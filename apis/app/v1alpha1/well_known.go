@@ -154,6 +154,9 @@ const (
 	AnnotationGoOnBy = "altershield.defense.antgroup.com/go-on-by"
 	// AnnotationReason on a Deployment is why a user has paused its rollout. Written by that user, removed by the one who resumes it.
 	AnnotationReason = "altershield.defense.antgroup.com/reason"
+	// AnnotationCommitTime on a workload is when the commit was made that its release deploys, in RFC 3339. The lead time is measured from it.
+	// Written by users, with the release.
+	AnnotationCommitTime = "altershield.defense.antgroup.com/commit-time"
 	// AnnotationGateOpened on a pod holds the time at which its scheduling gate was removed, in Unix seconds. Written by the
 	// ChangeWorkload reconciler.
 	AnnotationGateOpened = "altershield.defense.antgroup.com/gate-opened"

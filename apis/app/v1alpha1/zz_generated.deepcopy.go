@@ -699,6 +699,14 @@ func (in *ChangeRecordSpec) DeepCopyInto(out *ChangeRecordSpec) {
 	out.Workload = in.Workload
 	in.StartedAt.DeepCopyInto(&out.StartedAt)
 	in.EndedAt.DeepCopyInto(&out.EndedAt)
+	if in.CommitTime != nil {
+		in, out := &in.CommitTime, &out.CommitTime
+		*out = (*in).DeepCopy()
+	}
+	if in.FailingSince != nil {
+		in, out := &in.FailingSince, &out.FailingSince
+		*out = (*in).DeepCopy()
+	}
 	if in.Changes != nil {
 		in, out := &in.Changes, &out.Changes
 		*out = make([]string, len(*in))
@@ -932,6 +940,10 @@ func (in *ChangeWorkloadSpec) DeepCopyInto(out *ChangeWorkloadSpec) {
 		in, out := &in.Rollback, &out.Rollback
 		*out = new(Rollback)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.CommitTime != nil {
+		in, out := &in.CommitTime, &out.CommitTime
+		*out = (*in).DeepCopy()
 	}
 	if in.Earlier != nil {
 		in, out := &in.Earlier, &out.Earlier
@@ -2307,6 +2319,10 @@ func (in *ReleasePace) DeepCopyInto(out *ReleasePace) {
 	}
 	if in.Deadline != nil {
 		in, out := &in.Deadline, &out.Deadline
+		*out = (*in).DeepCopy()
+	}
+	if in.ApprovalSince != nil {
+		in, out := &in.ApprovalSince, &out.ApprovalSince
 		*out = (*in).DeepCopy()
 	}
 	if in.ApprovedBy != nil {
