@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
@@ -129,13 +130,17 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err != nil {
 		return err
 	}
+	measures, err := delivery.New(metrics.Registry, mgr.GetClient())
+	if err != nil {
+		return err
+	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Rules: rules, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Rules: rules, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Delivery: measures, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail, SourceGuard: opts.sourceGuard,
 	}); err != nil {
 		return err
 	}
-	roller, err := addRollback(mgr, opts, tracer, touch, kinds.declared)
+	roller, err := addRollback(mgr, opts, tracer, touch, kinds.declared, measures)
 	if err != nil {
 		return err
 	}

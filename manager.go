@@ -52,6 +52,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changeverdict"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
@@ -218,7 +219,9 @@ func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Re
 }
 
 // addRollback adds a rollback controller for each kind and returns their Roller.
-func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact, declared *dynamic.Runner) (*rollback.Roller, error) {
+func addRollback(
+	mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact, declared *dynamic.Runner, measures *delivery.Metrics,
+) (*rollback.Roller, error) {
 	rollbacks, err := rollback.NewMetrics(metrics.Registry, builtIn())
 	if err != nil {
 		return nil, err
@@ -234,7 +237,7 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	reader := settings.Reader{Client: kube, Namespace: opts.namespace}
 	roller := &rollback.Roller{
 		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
-		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
+		Recorder: recorder, Metrics: rollbacks, Delivery: measures, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
 	decided := func(name string, kinds bykind.Kinds, like workload.Registry) *runnable.Controller {

@@ -65,7 +65,7 @@ var _ = Describe("Metrics", func() {
 })
 
 // An alert on a metric with a wrong name would never fire.
-var _ = Describe("Alerts and the dashboard", Ordered, func() {
+var _ = Describe("Alerts and the dashboards", Ordered, func() {
 	checkedByServer("--leader-elect")
 
 	It("ask for metrics that the operator exposes, such as what is suspended, in progress, frozen and paced now", func(ctx context.Context) {
@@ -88,7 +88,7 @@ var _ = Describe("Alerts and the dashboard", Ordered, func() {
 		web.verified(ctx)
 		web.released(ctx, "second")
 		metricsShow(ctx, fmt.Sprintf(`altershield_releases_paced{reason="AwaitingApproval",workload_namespace=%q} 1`, paced))
-		asked := operatorMetrics("rules.yaml", "dashboard.json")
+		asked := operatorMetrics("rules.yaml", "dashboard.json", "dashboard-releases.json", "dashboard-dora.json")
 		Expect(len(asked)).To(BeNumerically(">", 30))
 		_, text := scrape(ctx, metricsToken(ctx))
 		var exposed []string

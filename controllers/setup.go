@@ -35,6 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
@@ -82,6 +83,8 @@ type Options struct {
 	Namespace string
 	Clock     clock.PassiveClock
 	Metrics   prometheus.Registerer
+	// Delivery measures how releases are delivered.
+	Delivery *delivery.Metrics
 	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
 	// Verifier checks the batches. If it is nil, every batch passes.
@@ -129,11 +132,11 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		Client: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
 	}
 	background := &looks.Background{Clock: options.Clock}
-	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock}
+	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock, Delivery: options.Delivery}
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases,
+			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases, Delivery: options.Delivery,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
 			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Looks: background},
 			Looks:    background,

@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
@@ -54,6 +55,8 @@ type Writer struct {
 	Live     client.Reader
 	Settings settings.Reader
 	Clock    clock.PassiveClock
+	// Delivery counts the releases that are recorded.
+	Delivery *delivery.Metrics
 }
 
 // Record writes the ChangeRecord of a release whose status is about to become next, if it has an outcome that no record has. It returns what
@@ -124,6 +127,8 @@ func (w *Writer) write(
 	if err := w.Client.Create(ctx, record, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("creating ChangeRecord %s/%s: %w", record.Namespace, record.Name, err)
 	}
+	// The API server creates a record once, so a release counts once, whatever crashes and however many leaders there are.
+	w.Delivery.Recorded(record, facts.Previous)
 	return &appv1alpha1.RecordedOutcome{Outcome: plan.Outcome, Corrections: plan.Correction}, nil
 }
 

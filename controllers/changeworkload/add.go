@@ -41,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changerecord"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
@@ -99,7 +100,9 @@ type Reconciler struct {
 	// Records writes the ChangeRecords of releases; nil where none are written.
 	Records *changerecord.Writer
 	Metrics *Metrics
-	Clock   clock.PassiveClock
+	// Delivery measures how releases are delivered.
+	Delivery *delivery.Metrics
+	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader

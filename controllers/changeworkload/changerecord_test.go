@@ -100,6 +100,15 @@ func TestReconcileHoldsNothingBackForARecordThatCannotBeWritten(t *testing.T) {
 	g.Expect(noted).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}))
 }
 
+// withoutStatus can't write a status.
+func withoutStatus(through client.Client) client.Client {
+	return interceptor.NewClient(through.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return errAway
+		},
+	})
+}
+
 // The operator crashes after the ChangeRecord, before the status that notes it.
 func TestReconcileAfterACrashBeforeTheStatusFindsTheRecord(t *testing.T) {
 	g, r := NewWithT(t), newRelease(t)
@@ -107,11 +116,7 @@ func TestReconcileAfterACrashBeforeTheStatusFindsTheRecord(t *testing.T) {
 	r.reconcile()
 	r.pass()
 	through := r.reconciler.Client
-	r.reconciler.Client = interceptor.NewClient(through.(client.WithWatch), interceptor.Funcs{
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-			return errAway
-		},
-	})
+	r.reconciler.Client = withoutStatus(through)
 	_, err := r.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: r.record})
 	g.Expect(err).To(MatchError(errAway))
 	outcomes, noted := r.records()

@@ -220,6 +220,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	}
 	r.newest.Seen(workload)
 	r.report(before, workload, scene, decision)
+	r.reportDelivery(before, workload, scene, decision)
 	r.reportOrder(before, workload, scene)
 	r.reportTrial(before, workload, scene)
 	r.reportFreeze(before, workload, scene)

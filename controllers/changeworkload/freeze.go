@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
@@ -105,7 +106,7 @@ func thawEnded() predicate.Predicate {
 // reportFreeze writes the Events about a release that a freeze parked, that goes on after it, or that passed by a BreakGlass.
 func (r *Reconciler) reportFreeze(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
 	if passed := after.Status.BreakGlass; passed != nil && !equality.Semantic.DeepEqual(passed, before.Status.BreakGlass) {
-		r.Metrics.passes.Inc()
+		r.Delivery.Bypassed(delivery.ByBreakGlass)
 		r.Recorder.Record(events.BreakGlassUsed(scene.owner, after, passed))
 	}
 	was := meta.FindStatusCondition(before.Status.Conditions, appv1alpha1.ConditionFrozen)

@@ -28,11 +28,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
-// Metrics counts releases, batches, suspensions and uses of BreakGlasses, and the verdicts of checks.
+// Metrics counts releases, batches and suspensions, and the verdicts of checks.
 type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
-	passes     prometheus.Counter
 	checks     *prometheus.CounterVec
 	suspension prometheus.Histogram
 }
@@ -48,10 +47,6 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "altershield_batches_opened_total",
 			Help: "Batches of pods that were opened for checking.",
 		}),
-		passes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "altershield_break_glass_uses_total",
-			Help: "Releases that passed by a BreakGlass.",
-		}),
 		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_checks_total",
 			Help: "Verdicts of checks of VerificationPolicies on releases. Those with the verdict Fail and another mode than Enforce would have failed their release.",
@@ -62,7 +57,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.passes, metrics.checks, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.checks, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}

@@ -51,6 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.Looks.Keep(request.NamespacedName)
 		return r.letGo(ctx, &workload)
 	}
+	r.Delivery.Seen(workload.Namespace)
 	scene, decision, err := r.decide(ctx, &workload)
 	if err != nil || scene == nil {
 		return ctrl.Result{}, err

@@ -42,26 +42,26 @@ type NotStuck struct {
 func (n *NotStuck) Error() string { return "the pods of the release are running, or still have time" }
 
 // confirm judges the pods of a release by live reads, without those that something other than the release keeps from running. The error is
-// NotStuck where the release is not stuck.
-func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (decide.StuckPods, error) {
+// NotStuck where the release is not stuck. count is how many pods it has.
+func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (stuck decide.StuckPods, count int, err error) {
 	revision, unseen := decide.StampedRevision(scene.revisions, scene.past.Release.Version)
 	if revision == nil || unseen {
-		return decide.StuckPods{}, &NotStuck{}
+		return decide.StuckPods{}, 0, &NotStuck{}
 	}
 	patience := request.Patience
 	pods, err := r.pods(ctx, request.Workload.Namespace, *revision)
 	if err != nil {
-		return decide.StuckPods{}, err
+		return decide.StuckPods{}, 0, err
 	}
 	now := r.Clock.Now()
-	stuck := decide.FindStuck(*revision, pods, patience, now)
+	stuck = decide.FindStuck(*revision, pods, patience, now)
 	if patience.Excused, err = r.excused(ctx, stuck.Pods, patience.Threshold, now); err != nil {
-		return decide.StuckPods{}, err
+		return decide.StuckPods{}, 0, err
 	}
 	if stuck = decide.FindStuck(*revision, pods, patience, now); stuck.Message == "" {
-		return decide.StuckPods{}, &NotStuck{Again: stuck.Next}
+		return decide.StuckPods{}, 0, &NotStuck{Again: stuck.Next}
 	}
-	return stuck, nil
+	return stuck, len(pods), nil
 }
 
 // pods returns the pods of a revision from the API server as the cache would hold them.

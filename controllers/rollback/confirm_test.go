@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -123,18 +125,26 @@ func TestRollBackLeavesAReleaseWithoutAReplicaSet(t *testing.T) {
 	g.Expect(err).To(Equal(&rollback.NotStuck{}))
 }
 
-func TestRollBackMeasuresHowLateItIs(t *testing.T) {
+func TestRollBackMeasuresHowLateItIsAndThePodsThatItSpares(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil, append(stuckRelease(), sleep(), optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 2))...)
 	asked := request("PodsNotRunning", "")
 	asked.Patience.Threshold = 5*time.Minute - 700*time.Millisecond
-	_, err := b.RollBack(t.Context(), asked)
+	var err error
+	b.Delivery, err = delivery.New(b.registry, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = b.RollBack(t.Context(), asked)
 	g.Expect(err).NotTo(HaveOccurred())
 	families, err := b.registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(families).To(ContainElement(And(HaveField("GetName()", "altershield_stuck_rollback_delay_seconds"),
 		HaveField("Metric", ConsistOf(HaveField("Histogram", HaveField("GetSampleSum()", BeNumerically("~", .7, .001))))))))
 	g.Expect(testutil.GatherAndCount(b.registry, "altershield_rollbacks_total")).To(Equal(3))
+	g.Expect(testutil.GatherAndCompare(b.registry, strings.NewReader(`
+# HELP altershield_pods_spared_total Pods that never got a bad version: those that were still desired when the operator stopped the rollout or rolled it back.
+# TYPE altershield_pods_spared_total counter
+altershield_pods_spared_total{workload_namespace="default"} 4
+`), "altershield_pods_spared_total")).To(Succeed())
 }
 
 func TestRollBackCountsPodsWhoseSurroundingsItMayNotRead(t *testing.T) {

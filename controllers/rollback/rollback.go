@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
@@ -53,6 +54,8 @@ type Roller struct {
 	History  *history.Keeper
 	Recorder events.Recorder
 	Metrics  *Metrics
+	// Delivery measures how releases are delivered.
+	Delivery *delivery.Metrics
 	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
@@ -68,8 +71,9 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		return nil, err
 	}
 	var stuck decide.StuckPods
+	var pods int
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		if stuck, err = r.confirm(ctx, request, scene); err != nil {
+		if stuck, pods, err = r.confirm(ctx, request, scene); err != nil {
 			return nil, err
 		}
 		request.Message = stuck.Message
@@ -88,6 +92,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	now := r.Clock.Now()
 	r.Metrics.rollbacks.WithLabelValues(request.Kind.GroupVersionKind().Kind, string(made.Reason)).Inc()
 	if !stuck.First.IsZero() {
+		r.Delivery.Spared(request.Workload.Namespace, int(request.Kind.Rollout(scene.object).Desired)-pods)
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
 	r.Recorder.Record(events.ReleaseRolledBack(scene.object, made))

@@ -33,6 +33,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
+	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
@@ -95,7 +96,8 @@ func metrics() (table, error) {
 	_, err6 := webhooks.NewMetrics(registry)
 	_, err7 := routers.New(routers.Options{Receiver: altershield.Callbacks{}, Metrics: registry})
 	_, err8 := source.NewMetrics(registry)
-	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, registry.Register(statemetrics.New(nil, nil)),
+	_, err9 := delivery.New(registry, nil)
+	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9, registry.Register(statemetrics.New(nil, nil)),
 		webhooks.RegisterExpiry(registry, ""), buildinfo.Build{}.Register(registry))
 	slices.SortFunc(registry.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 	return registry.rows, err
