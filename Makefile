@@ -174,14 +174,14 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/perm
 		output:webhook:artifacts:config=config/webhook
 	{ $(KUSTOMIZE) build config/default && echo --- && cat config/uninstall/role.yaml && echo --- && cat config/components/pod-deletion/role.yaml && echo --- && cat config/components/job-creation/role.yaml; } | \
 		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac config/uninstall config/components/pod-deletion config/components/job-creation
-	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs docs/reference.md docs/zh/reference.md
+	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs --schema docs/schemas/release-export.json docs/reference.md docs/zh/reference.md
 	$(KUSTOMIZE) build config/crd >config/chart/files/crds.yaml
 	$(KUSTOMIZE) build config/admission-policy >config/chart/files/admission-policy.yaml
 	$(KUSTOMIZE) build config/gates >config/chart/files/gates.yaml
 	cp config/uninstall/role.yaml config/chart/files/uninstall-role.yaml
 	cp config/components/pod-deletion/role.yaml config/chart/files/pod-deletion.yaml
 	cp config/components/job-creation/role.yaml config/chart/files/job-creation.yaml
-	cp config/rbac/role.yaml config/prometheus/rules.yaml config/prometheus/dashboard.json config/chart/files/
+	cp config/rbac/role.yaml config/prometheus/rules.yaml config/prometheus/dashboard*.json config/chart/files/
 
 .PHONY: fmt
 fmt: ## Format the code.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package promtool_test checks the files in config/prometheus: the alert rules, with promtool, and the dashboard.
+// Package promtool_test checks the files in config/prometheus: the rules, with promtool, and the dashboards.
 package promtool_test
 
 import (
@@ -47,16 +47,19 @@ type ruleGroups struct {
 }
 
 type ruleGroup struct {
-	Name  string `json:"name"`
-	Rules []rule `json:"rules"`
+	Name     string `json:"name"`
+	Interval string `json:"interval,omitempty"`
+	Rules    []rule `json:"rules"`
 }
 
+// rule is an alert or a recording.
 type rule struct {
-	Alert       string            `json:"alert"`
+	Alert       string            `json:"alert,omitempty"`
+	Record      string            `json:"record,omitempty"`
 	Expr        string            `json:"expr"`
 	For         string            `json:"for,omitempty"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 func (r ruleGroups) all() []rule {
@@ -67,16 +70,27 @@ func (r ruleGroups) all() []rule {
 	return rules
 }
 
+func (r ruleGroups) alerts() []rule {
+	return slices.DeleteFunc(r.all(), func(rule rule) bool { return rule.Alert == "" })
+}
+
+func (r ruleGroups) recordings() []rule {
+	return slices.DeleteFunc(r.all(), func(rule rule) bool { return rule.Record == "" })
+}
+
 func TestRulesAreAcceptedByPromtool(t *testing.T) {
 	file := write(t, t.TempDir(), "rules.yaml", rules(t))
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", file)
 }
 
 // Descriptions and links have no values, so the tests of the rules needn't repeat them.
-func TestAlertsFireWhenTheyShould(t *testing.T) {
+func TestAlertsFireAndRecordingsCountAsTheyShould(t *testing.T) {
 	stripped := rules(t)
 	for _, group := range stripped.Groups {
 		for i := range group.Rules {
+			if group.Rules[i].Alert == "" {
+				continue
+			}
 			group.Rules[i].Annotations = map[string]string{"summary": group.Rules[i].Annotations["summary"]}
 		}
 	}
@@ -108,9 +122,35 @@ func TestAlertsAreTestedToFireAndNotToFire(t *testing.T) {
 			quiet[alert.Name] = quiet[alert.Name] || len(alert.Expected) == 0
 		}
 	}
-	for _, rule := range rules(t).all() {
+	for _, rule := range rules(t).alerts() {
 		if !fires[rule.Alert] || !quiet[rule.Alert] {
 			t.Errorf("%s: tested to fire: %v, not to fire: %v", rule.Alert, fires[rule.Alert], quiet[rule.Alert])
+		}
+	}
+}
+
+func TestRecordingsAreTested(t *testing.T) {
+	var suite struct {
+		Tests []struct {
+			Expressions []struct {
+				Expr     string            `json:"expr"`
+				Expected []json.RawMessage `json:"exp_samples"`
+			} `json:"promql_expr_test"`
+		} `json:"tests"`
+	}
+	if err := yaml.Unmarshal(read(t, "config/prometheus/rules_test.yaml"), &suite); err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{}
+	for _, test := range suite.Tests {
+		for _, expression := range test.Expressions {
+			name, _, _ := strings.Cut(expression.Expr, "{")
+			tested[name] = tested[name] || len(expression.Expected) > 0
+		}
+	}
+	for _, rule := range rules(t).recordings() {
+		if !tested[rule.Record] {
+			t.Errorf("%s has no test", rule.Record)
 		}
 	}
 }
@@ -121,7 +161,7 @@ func TestAlertsNameTheirSeverityAndWhatToDo(t *testing.T) {
 	for _, section := range sections {
 		described[section[1]] = false
 	}
-	for _, rule := range rules(t).all() {
+	for _, rule := range rules(t).alerts() {
 		if _, found := described[rule.Alert]; !found {
 			t.Errorf("%s has no section in docs/operate.md", rule.Alert)
 		}
@@ -148,7 +188,7 @@ func TestAlertsNameTheirSeverityAndWhatToDo(t *testing.T) {
 
 func TestRulesAskForKnownMetrics(t *testing.T) {
 	for _, rule := range rules(t).all() {
-		checkMetrics(t, rule.Alert, rule.Expr)
+		checkMetrics(t, rule.Alert+rule.Record, rule.Expr)
 	}
 }
 
@@ -167,6 +207,9 @@ func checkMetrics(t *testing.T, name, expression string) {
 		"kube_deployment_status_replicas_ready", // kube-state-metrics
 		"kube_deployment_spec_replicas",
 		"kube_pod_container_resource_limits",
+	}
+	for _, recording := range rules(t).recordings() {
+		foreign = append(foreign, recording.Record)
 	}
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {
