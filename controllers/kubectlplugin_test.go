@@ -26,6 +26,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -126,5 +129,39 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		var list appv1alpha1.ChangeWorkloadList
 		Expect(kube.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
 		Expect(list.Items).To(HaveLen(2))
+	})
+
+	It("finds the installation sound by the documented commands, and names a broken caBundle and a missing policy", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		commands := regexp.MustCompile(`\bshop\b`).ReplaceAllString(strings.Join(blocks("plugin.md", "The installation"), ""), namespace)
+		output := bash(ctx, "export LANG=C.UTF-8 PATH="+plugin.programs+":$PATH\n"+commands)
+		Expect(output).To(ContainSubstring("a dry run of a new Deployment in namespace " + namespace + " comes back stamped\n"))
+		Expect(output).To(MatchRegexp(`(?m)^✔ leader +\S+, renewed \ds ago$`))
+		Expect(output).To(ContainSubstring("all 13 have the fields that this plugin knows\n"))
+		Expect(output).To(ContainSubstring("no problems\n"))
+		Expect(output).To(ContainSubstring("operator not known: there is no Deployment"), "here it runs outside the cluster")
+		Expect(kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "altershield-doctor"}, &appsv1.Deployment{})).NotTo(Succeed(), "the dry run left nothing")
+
+		policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gate-opening"}}
+		Expect(kube.Get(ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
+		Expect(kube.Delete(ctx, policy.DeepCopy())).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(kube.Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: policy.Name, Labels: policy.Labels}, Spec: policy.Spec})).To(Succeed())
+		})
+		configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-mutating-webhook-configuration"}}
+		Expect(kube.Get(ctx, client.ObjectKeyFromObject(configuration), configuration)).To(Succeed())
+		trusted := configuration.DeepCopy()
+		broken := trusted.DeepCopy()
+		broken.Webhooks[0].ClientConfig.CABundle = []byte("no certificate")
+		Expect(kube.Patch(ctx, broken, client.MergeFrom(trusted))).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(kube.Patch(ctx, trusted.DeepCopy(), client.MergeFrom(broken))).To(Succeed())
+		})
+		output, code := plugin.run(ctx, "", "doctor", "-n", namespace)
+		Expect(code).To(Equal(3), output)
+		Expect(output).To(MatchRegexp(`(?m)^✖ policies +the ValidatingAdmissionPolicy altershieldoperator-gate-opening is missing\n +kubectl apply -k config/default$`))
+		Expect(output).To(MatchRegexp(`(?m)^✖ webhooks +mdeployment.kb.io has an unusable caBundle: no certificate in PEM$`))
+		Expect(output).To(MatchRegexp(`(?m)^✖ trial release +a dry run of a new Deployment in namespace ` + namespace + ` failed: .*mdeployment.kb.io`))
+		Expect(output).To(HaveSuffix("problems: 3\n"))
 	})
 })

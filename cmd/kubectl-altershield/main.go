@@ -48,7 +48,7 @@ func run() int {
 	defer stop()
 	return int(command.Run(ctx, os.Args[1:], command.Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Terminal: terminal, Clock: clock.RealClock{}, Location: time.Local,
-		Connect: command.Connect, Version: builtVersion(), Commit: commit,
+		Connect: command.Connect, Ask: command.Ask, Version: builtVersion(), Commit: commit,
 	}))
 }
 

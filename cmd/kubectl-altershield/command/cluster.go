@@ -22,10 +22,13 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +50,7 @@ func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		appv1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, authorizationv1.AddToScheme,
+		admissionregistrationv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
@@ -73,6 +77,8 @@ type cluster struct {
 	client.Client
 	// namespace is that of the flags or of the context.
 	namespace string
+	// ask returns the answer to a path that is no object.
+	ask func(ctx context.Context, path string) (Answer, error)
 }
 
 func (t *tool) connect() (*cluster, error) {
@@ -84,7 +90,8 @@ func (t *tool) connect() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{Client: connected, namespace: namespace}, nil
+	ask := func(ctx context.Context, path string) (Answer, error) { return t.Ask(ctx, config, path) }
+	return &cluster{Client: connected, namespace: namespace, ask: ask}, nil
 }
 
 // open connects, and finds the workload that a user named.

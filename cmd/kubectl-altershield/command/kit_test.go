@@ -29,6 +29,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,6 +64,8 @@ type bench struct {
 	// out takes what is printed; nil for what a run returns.
 	out     io.Writer
 	connect func(*rest.Config) (client.Client, error)
+	// ask answers paths that are no objects.
+	ask func(path string) (command.Answer, error)
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -92,9 +95,14 @@ func newBenchWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Objec
 		WithStatusSubresource(&appv1alpha1.ChangePod{}).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).
+		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		Build()
 	b := &bench{t: t, kube: kube, clock: testingclock.NewFakeClock(now), env: map[string]string{"LANG": "C.UTF-8"}}
 	b.connect = func(config *rest.Config) (client.Client, error) { b.config = config; return b.kube, nil }
+	b.ask = func(string) (command.Answer, error) {
+		return command.Answer{Body: []byte(`{"gitVersion":"v1.36.1"}`), Date: now}, nil
+	}
 	return b
 }
 
@@ -130,6 +138,7 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
 		Clock:    b.clock, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc",
+		Ask: func(_ context.Context, _ *rest.Config, path string) (command.Answer, error) { return b.ask(path) },
 	})
 	return answer{code, out.String(), errors.String()}
 }

@@ -41,8 +41,9 @@ type Environment struct {
 	// Clock is the time, Location its zone for people.
 	Clock    clock.WithTicker
 	Location *time.Location
-	// Connect returns a client.
+	// Connect returns a client, Ask the answer of an API server to a path.
 	Connect func(*rest.Config) (client.Client, error)
+	Ask     func(ctx context.Context, config *rest.Config, path string) (Answer, error)
 	// Version and Commit are those of the build.
 	Version, Commit string
 }
@@ -83,7 +84,7 @@ A workload is called NAME, KIND/NAME or NAMESPACE/NAME: web, statefulset/web, sh
 its records. Reading takes the role view; what you may not read is named and left out.`
 
 	exitCodes = `Exit codes:
-  0 fine, 1 error, 2 wrong usage, 4 would be denied
+  0 fine, 1 error, 2 wrong usage, 3 doctor or export --verify has findings, 4 would be denied
   wait: 0 verified, 10 suspended, 11 rolled back, 12 superseded, 13 not checked
   124 time-out, 130 interrupted
 `
@@ -118,7 +119,7 @@ func (t *tool) root() *cobra.Command {
 	root.AddCommand(
 		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
 		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(),
-		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.version(), t.completion(),
+		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.doctor(), t.version(), t.completion(),
 	)
 	return root
 }

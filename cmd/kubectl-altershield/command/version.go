@@ -17,31 +17,58 @@ limitations under the License.
 package command
 
 import (
-	"fmt"
+	"context"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
-// build is what version prints.
-type build struct {
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
-	Version    string `json:"version"`
-	Commit     string `json:"commit"`
-	Go         string `json:"go"`
-}
+// versionTimeout is how long version waits for the cluster: the version of the plugin alone is worth printing.
+const versionTimeout = 5 * time.Second
 
 func (t *tool) version() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version of the plugin", Args: exactly(0),
-		RunE: func(*cobra.Command, []string) error {
-			built := build{Kind: "Version", APIVersion: view.APIVersion, Version: t.Version, Commit: t.Commit, Go: runtime.Version()}
-			return t.print(built, func() string {
-				return fmt.Sprintf("kubectl-altershield %s (commit %s, %s)\n", built.Version, built.Commit, built.Go)
-			}, []string{built.Version})
+	var alone bool
+	var operator string
+	command := &cobra.Command{
+		Use: "version", Short: "Print the versions of the plugin and of the operator",
+		Long: `Print the version of the plugin, and that of the operator by the image of its Deployment, which takes the right to list deployments in its
+namespace. Versions that are more than one minor version apart may not fit: a line warns of it.`,
+		Args: exactly(0),
+		RunE: func(command *cobra.Command, _ []string) error {
+			version := view.Version{
+				Kind: "Version", APIVersion: view.APIVersion, Version: t.Version, Commit: t.Commit, Go: runtime.Version(), Skew: view.SkewUnknown,
+			}
+			if !alone {
+				t.addOperatorVersion(command.Context(), &version, operator)
+			}
+			return t.print(version, func() string { return render.Version(version, t.style()) }, []string{version.Version})
 		},
+	}
+	command.Flags().BoolVar(&alone, "client", false, "Print the version of the plugin alone, without a cluster.")
+	command.Flags().StringVar(&operator, "operator-namespace", appv1alpha1.SystemNamespace, "Namespace of the operator.")
+	return command
+}
+
+// addOperatorVersion adds the version of the operator, or why it can't be read.
+func (t *tool) addOperatorVersion(ctx context.Context, version *view.Version, namespace string) {
+	cluster, err := t.connect()
+	if err != nil {
+		version.Unknown = err.Error()
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	switch part := cluster.operators(ctx, namespace); {
+	case part.Lacks != nil:
+		version.Unknown = "you may not " + part.Lacks.String() + " in namespace " + namespace
+	case part.Failure != "":
+		version.Unknown = part.Failure
+	default:
+		version.AddOperator(namespace, part.Items)
 	}
 }

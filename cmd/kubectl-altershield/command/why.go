@@ -107,21 +107,28 @@ func (t *tool) runTrial(ctx context.Context, args []string, file string, serverS
 func (c *cluster) review(ctx context.Context, why *view.Why) error {
 	for i := range why.Ways {
 		needs := why.Ways[i].Needs
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: needs.Namespace, Verb: needs.Verb, Group: needs.Group, Resource: needs.Resource, Subresource: needs.Subresource, Name: needs.Name,
-			},
-		}}
-		err := c.Create(ctx, review)
+		may, err := c.may(ctx, needs)
 		if lacksRight(err) {
 			why.Notes = append(why.Notes, view.Note{Verb: "create", Resource: "selfsubjectaccessreviews", Lacks: view.LacksReviews})
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("asking whether you may %s: %w", needs, err)
+			return err
 		}
-		may := review.Status.Allowed
 		why.Ways[i].May = &may
 	}
 	return nil
+}
+
+// may asks the API server whether the user has a right.
+func (c *cluster) may(ctx context.Context, right view.Right) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: right.Namespace, Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource, Name: right.Name,
+		},
+	}}
+	if err := c.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("asking whether you may %s: %w", right, err)
+	}
+	return review.Status.Allowed, nil
 }

@@ -157,6 +157,7 @@ func TestGolden(t *testing.T) {
 		"denied":   func(style render.Style) string { return render.Why(denied, style) },
 		"admitted": func(style render.Style) string { return render.Why(admitted, style) },
 		"events":   func(style render.Style) string { return render.Events(events, style) },
+		"doctor":   func(style render.Style) string { return render.Diagnosis(diagnosis(), style) },
 		"diff":     func(style render.Style) string { return render.Difference(difference, style) },
 	} {
 		for _, width := range []int{60, 100, 200} {
@@ -212,7 +213,7 @@ func fits(t *testing.T, text string, width int, name string) {
 		if strings.ContainsRune(line, '\x1b') {
 			t.Errorf("an escape sequence of others got through: %q", line)
 		}
-		uncut := name == "diff" || strings.Contains(line, "admission webhook") || strings.HasPrefix(line, "!")
+		uncut := name == "diff" || strings.Contains(line, "  kubectl ") || strings.Contains(line, "admission webhook") || strings.HasPrefix(line, "!")
 		if columns := render.Columns(line); columns > width && !uncut {
 			t.Errorf("%d columns: %s", columns, line)
 		}

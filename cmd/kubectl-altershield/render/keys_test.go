@@ -35,6 +35,13 @@ func usedKeys(t *testing.T) []string {
 	used := []string{
 		"lack.workload", "lack.batches", "lack.kept", "lack.events", "lack.reviews", "lack.policies", "lack.recorded", "way.repair", "way.rollback", "way.withdraw", // by their values
 	}
+	symptoms, err := os.ReadFile("../view/doctor_symptoms.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`(Topic|Symptom) += "(\w+)"`).FindAllStringSubmatch(string(symptoms), -1) {
+		used = append(used, strings.ToLower(found[1]+"."+found[2]))
+	}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") || file == "english.go" || file == "chinese.go" {
 			continue

@@ -1,0 +1,231 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+// serverInfo is what an API server says about itself.
+type serverInfo struct {
+	version string
+	date    time.Time
+}
+
+func (c *cluster) server(ctx context.Context) (serverInfo, error) {
+	answer, err := c.ask(ctx, "/version")
+	if err != nil {
+		return serverInfo{}, fmt.Errorf("reading the version of the API server: %w", err)
+	}
+	var running struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(answer.Body, &running); err != nil {
+		return serverInfo{}, fmt.Errorf("reading the version of the API server: %w", err)
+	}
+	return serverInfo{running.GitVersion, answer.Date}, nil
+}
+
+// partOf lists objects of a part page by page. An error is kept beside what was read.
+func partOf[T any](ctx context.Context, c *cluster, list client.ObjectList, right view.Right, options ...client.ListOption) view.Part[T] {
+	var part view.Part[T]
+	for next := ""; ; {
+		page := append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))
+		if right.Namespace != "" {
+			page = append(page, client.InNamespace(right.Namespace))
+		}
+		if err := c.List(ctx, list, page...); err != nil {
+			part.Lacks, part.Failure, part.Absent = unreadable(err, right)
+			return part
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			part.Failure = err.Error()
+			return part
+		}
+		for _, item := range items {
+			part.Items = append(part.Items, valueOf[T](item))
+		}
+		if next = list.GetContinue(); next == "" {
+			return part
+		}
+	}
+}
+
+// valueOf returns the value that an object of a list points at.
+func valueOf[T any](item runtime.Object) T {
+	pointer, _ := item.(any).(*T)
+	if pointer == nil {
+		return *new(T)
+	}
+	return *pointer
+}
+
+// unreadable returns why something can't be read.
+func unreadable(err error, right view.Right) (lacks *view.Right, failure string, absent bool) {
+	switch {
+	case lacksRight(err):
+		return &right, "", false
+	case meta.IsNoMatchError(err):
+		return nil, "", true
+	}
+	return nil, err.Error(), false
+}
+
+// somewhere lists a part of all namespaces, or of one and of the operator's: where only one is asked for, or more isn't permitted.
+func somewhere[T any](
+	ctx context.Context, c *cluster, list func() client.ObjectList, right view.Right, only, operator string, options ...client.ListOption,
+) view.Part[T] {
+	if only == "" {
+		part := partOf[T](ctx, c, list(), right, options...)
+		if part.Lacks == nil {
+			return part
+		}
+		only = c.namespace
+	}
+	right.Namespace = only
+	part := partOf[T](ctx, c, list(), right, options...)
+	if operator != only && part.Lacks == nil && part.Failure == "" {
+		right.Namespace = operator
+		part.Items = append(part.Items, partOf[T](ctx, c, list(), right, options...).Items...)
+	}
+	return part
+}
+
+// listOf returns an empty list of a kind without a type.
+func listOf(group, version, kind string) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
+	return list
+}
+
+// metadataOf returns an empty list of the metadata of a kind.
+func metadataOf(group, version, kind string) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
+	return list
+}
+
+// recordsPart lists the ChangeWorkloads.
+func (c *cluster) recordsPart(ctx context.Context, only, operator string) view.Part[appv1alpha1.ChangeWorkload] {
+	right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: "changeworkloads"}
+	return somewhere[appv1alpha1.ChangeWorkload](ctx, c, func() client.ObjectList { return &appv1alpha1.ChangeWorkloadList{} }, right, only, operator)
+}
+
+// addObjects adds the records, the objects that have a condition, and the Events about batches that were not checked.
+func (c *cluster) addObjects(ctx context.Context, installation *view.Installation, only string) {
+	installation.Records = c.recordsPart(ctx, only, installation.Namespace)
+	for _, kind := range view.Kinds() {
+		if kind.Condition == "" {
+			continue
+		}
+		in, operator := only, installation.Namespace
+		if kind.Name == "ControlledKind" {
+			in, operator = "", ""
+		}
+		right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: kind.Resource}
+		list := func() client.ObjectList {
+			return listOf(appv1alpha1.GroupVersion.Group, appv1alpha1.GroupVersion.Version, kind.Name)
+		}
+		part := somewhere[unstructured.Unstructured](ctx, c, list, right, in, operator)
+		if part.Lacks != nil || part.Failure != "" {
+			installation.Objects.Lacks, installation.Objects.Failure = part.Lacks, part.Failure
+			return
+		}
+		for i := range part.Items {
+			object, err := conditioned(kind, &part.Items[i])
+			if err != nil {
+				installation.Objects.Failure = err.Error()
+				return
+			}
+			installation.Objects.Items = append(installation.Objects.Items, object)
+		}
+	}
+	about := fields.Set{"involvedObject.kind": "ChangeWorkload", "reason": appv1alpha1.EventBatchNotChecked}.AsSelector()
+	installation.Unchecked = somewhere[corev1.Event](ctx, c, func() client.ObjectList { return &corev1.EventList{} },
+		view.Right{Verb: "list", Resource: "events"}, only, installation.Namespace, client.MatchingFieldsSelector{Selector: about})
+}
+
+// conditioned returns the conditions of an object.
+func conditioned(kind view.Kind, object *unstructured.Unstructured) (view.Conditioned, error) {
+	var read struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Status            struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &read); err != nil {
+		return view.Conditioned{}, fmt.Errorf("reading %s %s: %w", kind.Name, object.GetName(), err)
+	}
+	return view.Conditioned{ObjectMeta: read.ObjectMeta, Kind: kind, Conditions: read.Status.Conditions}, nil
+}
+
+// tryRelease tries to create a Deployment in a namespace under change control: in that of the user, if it is.
+func (c *cluster) tryRelease(ctx context.Context, in []string) view.Part[view.TrialRelease] {
+	var part view.Part[view.TrialRelease]
+	if len(in) == 0 {
+		return part
+	}
+	tried := view.TrialRelease{Namespace: in[0]}
+	if slices.Contains(in, c.namespace) {
+		tried.Namespace = c.namespace
+	}
+	answer := view.TrialDeployment(tried.Namespace)
+	err := client.NewDryRunClient(c).Create(ctx, answer, client.FieldOwner(fieldOwner))
+	trial, failure := trialOf(nil, answer, err)
+	if lacksRight(failure) {
+		part.Lacks = &view.Right{Verb: "create", Group: "apps", Resource: "deployments", Namespace: tried.Namespace}
+		return part
+	}
+	if tried.Trial = trial; failure != nil {
+		tried.Failure = failure.Error()
+	}
+	part.Items = append(part.Items, tried)
+	return part
+}
+
+// reviewRights asks the API server which rights the user has.
+func (c *cluster) reviewRights(ctx context.Context, needed []view.Reviewed) view.Part[view.Reviewed] {
+	var part view.Part[view.Reviewed]
+	for _, reviewed := range needed {
+		may, err := c.may(ctx, reviewed.Right)
+		if err != nil {
+			part.Lacks, part.Failure, part.Absent = unreadable(err, view.Right{Verb: "create", Group: authorizationv1.GroupName, Resource: "selfsubjectaccessreviews"})
+			return part
+		}
+		reviewed.May = may
+		part.Items = append(part.Items, reviewed)
+	}
+	return part
+}
