@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Command docs writes the generated tables of pages: flags, which it reads from its standard input as the manager prints them,
-// settings, metrics, and the fields of the CRDs.
+// settings, metrics, and the fields of the CRDs. With --schema it also writes the JSON schema of exports.
 package main
 
 import (
@@ -33,8 +33,13 @@ type table [][]string
 
 func main() {
 	crds := flag.String("crds", "config/crd/bases", "`folder` of the CustomResourceDefinitions")
+	schema := flag.String("schema", "", "`file` for the JSON schema of exports")
 	flag.Parse()
-	if err := run(os.Stdin, *crds, flag.Args()); err != nil {
+	err := run(os.Stdin, *crds, flag.Args())
+	if err == nil && *schema != "" {
+		err = writeExportSchema(*crds, *schema)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "docs: %v\n", err)
 		os.Exit(1)
 	}

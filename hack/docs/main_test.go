@@ -17,6 +17,8 @@ limitations under the License.
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -64,6 +66,31 @@ func TestMetrics(t *testing.T) {
 		if !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == want && row[1] != "" }) {
 			t.Errorf("%s is not among %q", want, rows)
 		}
+	}
+}
+
+// make generate writes it.
+func TestExportSchemaIsThatOfTheRecords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "schema.json")
+	if err := writeExportSchema(root+"/config/crd/bases", file); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(root + "/docs/schemas/release-export.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Error("docs/schemas/release-export.json is old: make generate")
+	}
+	if strings.Contains(string(got), "x-kubernetes-") {
+		t.Error("the schema has extensions of Kubernetes")
+	}
+	if err := writeExportSchema(t.TempDir(), file); err == nil {
+		t.Error("there are no CRDs, and no error")
 	}
 }
 

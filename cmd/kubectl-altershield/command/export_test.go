@@ -17,13 +17,17 @@ limitations under the License.
 package command_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -84,6 +88,82 @@ func TestExportWritesThePeriodInEachFormat(t *testing.T) {
 	g.Expect(export.Counts).To(Equal(map[string]int{"Verified": 30}))
 	g.Expect(export.Items[0]).To(HaveKeyWithValue("releasedBy", "alice"))
 	g.Expect(b.run("export", "--format", "html", "--lang", "zh").expects(g, command.OK)).To(ContainSubstring("<title>发布记录</title>"))
+}
+
+// schemaOfExports returns the published schema. It has no fields but its own, so that one that isn't published shows.
+func schemaOfExports(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "schemas", "release-export.json"))
+	g.Expect(err).NotTo(HaveOccurred())
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	g.Expect(err).NotTo(HaveOccurred())
+	closeObjects(schema)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	g.Expect(compiler.AddResource("export.json", schema)).To(Succeed())
+	compiled, err := compiler.Compile("export.json")
+	g.Expect(err).NotTo(HaveOccurred())
+	return compiled
+}
+
+func closeObjects(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			closeObjects(inner)
+		}
+		if value["type"] == "object" {
+			value["additionalProperties"] = false
+		}
+	case []any:
+		for _, inner := range value {
+			closeObjects(inner)
+		}
+	}
+}
+
+func TestExportInJSONHasThePublishedSchema(t *testing.T) {
+	schema := schemaOfExports(t)
+	records := chainOf(t, 6)
+	failed := records[4].(*appv1alpha1.ChangeRecord)
+	at := metav1.NewTime(now.Add(-time.Hour))
+	failed.Spec.Outcome, failed.Spec.Reason, failed.Spec.Message, failed.Spec.Type, failed.Spec.Correction = "Failed", "PodsFailed", "1 pod failed", "Repair", 1
+	failed.Spec.FromVersion, failed.Spec.Changes, failed.Spec.OrderID, failed.Spec.IgnoredSuspend = version("b2"), []string{"image"}, "o-1", true
+	failed.Spec.CommitTime, failed.Spec.FailingSince, failed.Spec.Batches, failed.Spec.LongestBatchSeconds = &at, &at, 2, 30
+	failed.Spec.Images = []appv1alpha1.RecordedImage{{Container: "web", Image: "nginx", Digest: "sha256:9f86"}}
+	failed.Spec.Pods = appv1alpha1.RecordedPods{Desired: 2, Passed: 1, Failed: 1, Unchecked: 1}
+	failed.Spec.FailedPods = []appv1alpha1.RecordedPod{{Name: "web-1", Message: "it restarts"}}
+	failed.Spec.Approvals = []appv1alpha1.RecordedApproval{{User: "carol", Decision: "Approve", Reason: "CHG-1", Time: at}}
+	failed.Spec.Passes = []appv1alpha1.PacePass{{To: "2", User: "bob", Time: at}}
+	failed.Spec.BreakGlass = &appv1alpha1.RecordedBypass{Name: "incident-7", User: "alice", Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}}
+	records[3].(*appv1alpha1.ChangeRecord).Spec.Observed = true
+	back := records[5].(*appv1alpha1.ChangeRecord)
+	back.Spec.Type, back.Spec.Rollback = "Rollback", &appv1alpha1.Rollback{
+		Version: version("a1"), Release: 5, To: version("b2"), ToRelease: 6, Reason: "PodsFailed", Message: "pod web-1 failed", User: "alice", Time: at, RefusedUntil: &at, Unstamped: true,
+	}
+	for name, row := range map[string]struct {
+		objects []client.Object
+		args    string
+		code    command.Code
+		has     string
+	}{
+		"of releases":  {records, "", command.OK, `"rolledBackBy"`},
+		"with a fault": {append(append([]client.Object{}, records[:2]...), records[3:]...), "-A --verify", command.Findings, `"missing": true`},
+		"of nothing":   {nil, "-n bank", command.OK, `"items": []`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			answer := newBench(t, row.objects...).run(append([]string{"export", "--format", "json"}, strings.Fields(row.args)...)...)
+			g.Expect(answer.code).To(Equal(row.code))
+			g.Expect(answer.out).To(ContainSubstring(row.has))
+			export, err := jsonschema.UnmarshalJSON(strings.NewReader(answer.out))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(schema.Validate(export)).To(Succeed())
+			delete(export.(map[string]any), "counts")
+			g.Expect(schema.Validate(export)).NotTo(Succeed(), "it is required")
+		})
+	}
 }
 
 func TestExportVerifiesTheChains(t *testing.T) {
