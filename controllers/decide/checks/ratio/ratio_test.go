@@ -160,7 +160,7 @@ func TestJudge(t *testing.T) {
 // With one old pod, pods are taken to differ. With six they tell that they don't.
 func TestJudgeSaysWhichDifferenceItWouldHaveFound(t *testing.T) {
 	for olds, want := range map[int]string{
-		1: "Inconclusive LowTraffic: 2% on 1 new pod (80 events), 1% on 1 old pod (x2, tolerated x1.5), x14.7 would have been found",
+		1: "Inconclusive LowTraffic: 2% on 1 new pod (80 events), 1% on 1 old pod (x2, tolerated x1.5), x12.5 would have been found",
 		6: "Pass CheckPassed: 2% on 1 new pod (80 events), 1% on 6 old pods (x2, tolerated x1.5), x3.94 would have been found",
 	} {
 		release, counters := scene(), counted(8, 20, 10)
