@@ -40,13 +40,17 @@ type AskedCheck struct {
 	Schedule
 	// Ended reports whether no look follows.
 	Ended bool
+	// Warmup is how long the metrics of a pod don't count after it finished.
+	Warmup time.Duration
 }
 
 // AskedChecks returns the checks of a release with these pods that look at metrics now. They share nothing with the record.
 func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (asked []AskedCheck) {
 	for policy, check := range looking(workload, pods, now) {
 		if measured := Measured(check); measured != nil {
-			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), termsOf(policy, workload, now).Ended})
+			asked = append(asked, AskedCheck{
+				CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), termsOf(policy, workload, now).Ended, time.Duration(policy.WarmupSeconds) * time.Second,
+			})
 		}
 	}
 	return asked

@@ -55,6 +55,97 @@ func history() string {
 	return text + "# EOF\n"
 }
 
+// quick returns the metrics of quick releases in three namespaces, from half an hour before until ten minutes after: eight pods that answer a
+// hundred requests a second, 1% of them with errors, are replaced within half a minute. In shop their successors have ten times the errors, in
+// calm as many, and in shaken ten times, as a pod beside them has.
+func quick() string {
+	text := "# TYPE requests counter\n"
+	add := func(namespace, pod string, from, to time.Duration, before, after float64) {
+		bad, all := 0.0, 0.0
+		for at := from; at <= to; at += 15 * time.Second {
+			share := before
+			if at > 0 {
+				share = after
+			}
+			bad, all = bad+1500*share, all+1500
+			text += fmt.Sprintf("requests_total{namespace=%q,pod=%q,code=\"500\"} %.0f %d\n", namespace, pod, bad, began.Add(at).Unix())
+			text += fmt.Sprintf("requests_total{namespace=%q,pod=%q,code=\"200\"} %.0f %d\n", namespace, pod, all-bad, began.Add(at).Unix())
+		}
+	}
+	for namespace, shares := range map[string][2]float64{"shop": {0.1, 0.01}, "calm": {0.01, 0.01}, "shaken": {0.1, 0.1}} {
+		for i := range quickPods {
+			add(namespace, fmt.Sprintf("web-5c6f8-b2c4%d", i+2), -31*time.Minute, 15*time.Second, 0.01, shares[0])
+			add(namespace, fmt.Sprintf("web-7d4b9-x7k2%d", i+2), 15*time.Second, 10*time.Minute, 0.01, shares[0])
+		}
+		add(namespace, "cart-6f7b8-z2b4c", -31*time.Minute, 10*time.Minute, 0.01, shares[1])
+	}
+	return text + "# EOF\n"
+}
+
+// quickPods is the number of pods of a quick release.
+const quickPods = 8
+
+func TestQuickReleasesAreComparedWithThePastByARealPrometheus(t *testing.T) {
+	programs, err := prometheus.Ensure(t.Context(), os.Stderr)
+	testQuick(t, programs, err)
+}
+
+func TestQuickReleasesAreComparedWithThePastByARealVictoriaMetrics(t *testing.T) {
+	programs, err := prometheus.EnsureVictoriaMetrics(t.Context(), os.Stderr)
+	testQuick(t, programs, err)
+}
+
+func testQuick(t *testing.T, programs server, err error) {
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		t.Skip(err)
+	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	address, stop, err := programs.Start(t.Context(), t.TempDir(), quick())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	defer stop()
+	sources := sourcesOf(t, answers, testkit.NewFake(t, shop()), func(spec *appv1alpha1.VerificationSourceSpec) {
+		spec.URL, spec.AllowedNamespaces = address, nil
+		spec.Limits.QueriesPerSecond, spec.Limits.Burst = 1000, 1000
+	})
+	check := appv1alpha1.VerificationCheck{Ratio: &appv1alpha1.RatioCheck{
+		SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Total: appv1alpha1.MetricSelector{Metric: "requests_total"},
+		Bad: appv1alpha1.MetricSelector{Matchers: []string{`code="500"`}},
+	}}
+	for _, row := range []struct {
+		namespace string
+		baseline  appv1alpha1.RatioBaseline
+		want      string
+	}{
+		{"shop", "Auto", "Fail CheckFailed 10% on 8 new pods ("},
+		{"calm", "Auto", "Pass CheckPassed 1% on 8 new pods (5640 events), 1% before the release (x1, less than x3 is tolerated)"},
+		{"shaken", "Auto", "Inconclusive CommonCause more on 8 new pods than before the release, as on the other pods of the namespace"},
+		{"shop", "Concurrent", "Inconclusive LowTraffic 0% on 8 new pods (0 events)"},
+	} {
+		t.Run(row.namespace+" "+string(row.baseline), func(t *testing.T) {
+			g := NewWithT(t)
+			judged := &checks.Scene{Kind: "Deployment", Namespace: row.namespace, Name: "web", Began: began}
+			for i := range quickPods {
+				judged.New = append(judged.New, checks.Pod{
+					Name: fmt.Sprintf("web-7d4b9-x7k2%d", i+2), Ready: true, Created: began.Add(10 * time.Second), Since: began.Add(20 * time.Second),
+				})
+			}
+			check.Ratio.Comparison = &appv1alpha1.RatioComparison{Baseline: row.baseline, Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}
+			asked := decide.AskedCheck{
+				CheckID: decide.CheckID{Policy: system + "/web"}, Check: decide.Measured(&check), Warmup: time.Minute,
+				Schedule: decide.Schedule{Interval: 15 * time.Second},
+			}
+			var found checks.Finding
+			for at := 15 * time.Second; at <= 5*time.Minute+30*time.Second && found.Verdict != "Fail"; at += 15 * time.Second {
+				readings, err := verification.Read(t.Context(), sources, judged, asked, began.Add(at))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(readings.Message).To(BeEmpty())
+				found = asked.Judge(judged, readings, measure.Terms{Warmup: time.Minute, Share: 0.01, Ended: at == 5*time.Minute+30*time.Second})
+			}
+			g.Expect(string(found.Verdict) + " " + found.Reason + " " + found.Message).To(HavePrefix(row.want))
+		})
+	}
+}
+
 // server is one that serves the API of Prometheus.
 type server interface {
 	Start(ctx context.Context, dir, samples string) (address string, stop func(), err error)

@@ -31,8 +31,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/source"
 )
 
-// looksBefore is how many looks before the release are read: old pods that are gone are known by them.
-const looksBefore = 2
+const (
+	// looksBefore is how many looks before the release are read: old pods that are gone are known by them.
+	looksBefore = 2
+	// pastPeriod is the time before the release with which it is compared where there are no old pods beside it, in looks of pastLook at least.
+	pastPeriod, pastLook = 30 * time.Minute, time.Minute
+)
 
 // Read reads the metrics of a release that a check asks for, since the release began. The readings say why if the source can't be asked; the
 // error is one of the API server.
@@ -59,10 +63,27 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 			asked.Policy, sources.Namespace)}
 	}
 	queries, err := asked.Queries(release, reader.Labels)
+	var ofOthers []string
+	past, hasPast := asked.Check.(measure.PastCheck)
+	if hasPast && err == nil {
+		ofOthers, err = past.QueriesOfOthers(release, reader.Labels)
+	}
 	if err != nil {
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
 	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval, asked.Offset)
+	readings, err := readWindow(ctx, reader, queries, window)
+	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
+		return readings, err
+	}
+	step := asked.Interval * ((pastLook-1)/asked.Interval + 1)
+	long, err := readWindow(ctx, reader, slices.Concat(queries, ofOthers), source.Align(release.Began.Add(-pastPeriod), now, step, asked.Offset))
+	readings.Past = &long
+	return readings, err
+}
+
+// readWindow reads the answers to queries in a window.
+func readWindow(ctx context.Context, reader *source.Reader, queries []string, window source.Window) (measure.Readings, error) {
 	readings := measure.Readings{Moments: momentsOf(window), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
 	for _, text := range queries {
 		answer, err := reader.Range(ctx, text, window)

@@ -19,11 +19,13 @@ package verification_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +136,98 @@ func TestRead(t *testing.T) {
 	g.Expect(none(total["web-2"])).To(Equal([]bool{true, true, false}))
 	g.Expect(bad).To(HaveLen(1))
 	g.Expect(bad["web-1"][1:]).To(Equal([]float64{1, 2}))
+}
+
+// A quick release has no old pods beside the new ones.
+func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
+	for name, row := range map[string]struct {
+		baseline appv1alpha1.RatioBaseline
+		olds     []string
+		interval time.Duration
+		past     time.Duration
+	}{
+		"without old pods":                      {"Auto", nil, 15 * time.Second, time.Minute},
+		"without old pods, at long intervals":   {"Auto", nil, 45 * time.Second, 90 * time.Second},
+		"without old pods, at longer intervals": {"Auto", nil, 2 * time.Minute, 2 * time.Minute},
+		"with old pods":                         {"Auto", []string{"web-2"}, 15 * time.Second, 0},
+		"with the baseline Concurrent":          {"Concurrent", nil, 15 * time.Second, 0},
+		"with the baseline Before":              {"Before", []string{"web-2"}, 15 * time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			const window = 10 * time.Minute
+			now := began.Add(window + 7*time.Second)
+			var sent []string
+			// Each pod has a thousand requests in each second, since ever.
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if !strings.HasSuffix(request.URL.Path, "/query_range") {
+					answers(writer, request)
+					return
+				}
+				start, err := strconv.ParseFloat(request.FormValue("start"), 64)
+				g.Expect(err).NotTo(HaveOccurred())
+				end, err := strconv.ParseFloat(request.FormValue("end"), 64)
+				g.Expect(err).NotTo(HaveOccurred())
+				step, err := strconv.ParseFloat(request.FormValue("step"), 64)
+				g.Expect(err).NotTo(HaveOccurred())
+				sent = append(sent, fmt.Sprintf("%v every %v s: %s", time.Unix(int64(start), 0).Sub(began), step, request.FormValue("query")))
+				var values []string
+				for at := start; at <= end; at += step {
+					values = append(values, fmt.Sprintf(`[%.0f,"%.0f"]`, at, 1000*(at-1767200000)))
+				}
+				var series []string
+				for _, pod := range append([]string{"web-1"}, row.olds...) {
+					series = append(series, fmt.Sprintf(`{"metric":{"pod":%q},"values":[%s]}`, pod, strings.Join(values, ",")))
+				}
+				_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[` + strings.Join(series, ",") + `]}}`))
+			}
+			judged := release()
+			judged.New = []checks.Pod{{Name: "web-1", Since: began, Created: began}}
+			for _, name := range row.olds {
+				judged.Old = append(judged.Old, checks.Pod{Name: name, Since: began.Add(-time.Hour), Created: began.Add(-time.Hour)})
+			}
+			asked := asked()
+			asked.Interval = row.interval
+			asked.Check.(ratio.Check).Spec.Comparison = &appv1alpha1.RatioComparison{Baseline: row.baseline}
+			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop())), judged, asked, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readings.Message).To(BeEmpty())
+			if row.past == 0 {
+				g.Expect(readings.Past).To(BeNil())
+				g.Expect(sent).To(HaveLen(2))
+				return
+			}
+			step, own := row.past.Seconds(), `{namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}"}`
+			others := strings.Replace(own, "pod=~", `pod!="",pod!~`, 1)
+			g.Expect(sent).To(HaveLen(6))
+			g.Expect(sent[2:]).To(Equal([]string{
+				fmt.Sprintf("-30m0s every %v s: sum by (pod) (errors_total%s)", step, own), fmt.Sprintf("-30m0s every %v s: sum by (pod) (requests_total%s)", step, own),
+				fmt.Sprintf("-30m0s every %v s: sum by () (rate(errors_total%s[2m]))", step, others),
+				fmt.Sprintf("-30m0s every %v s: sum by () (rate(requests_total%s[2m]))", step, others),
+			}))
+			g.Expect(readings.Past.Answers).To(HaveLen(4))
+			g.Expect(readings.Past.Moments[0]).To(Equal(began.Add(-30 * time.Minute)))
+			g.Expect(readings.Past.Moments[len(readings.Past.Moments)-1]).To(Equal(began.Add(window)))
+			g.Expect(readings.Past.ByPod(1)).To(HaveKey("web-1"))
+		})
+	}
+}
+
+func TestReadSaysThatThePastCantBeRead(t *testing.T) {
+	g := NewWithT(t)
+	handler := func(writer http.ResponseWriter, request *http.Request) {
+		if strings.Contains(request.FormValue("query"), "rate(") {
+			writer.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answers(writer, request)
+	}
+	asked, judged := asked(), release()
+	asked.Check.(ratio.Check).Spec.Comparison = &appv1alpha1.RatioComparison{Baseline: "Before"}
+	judged.New = []checks.Pod{{Name: "web-1"}}
+	readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop())), judged, asked, began)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(readings.Reason).To(Equal("SourceThrottled"))
 }
 
 func TestReadSaysWhyASourceCantBeAsked(t *testing.T) {

@@ -89,7 +89,7 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 	for i := range spec.Checks {
 		check := &spec.Checks[i]
 		if measured := decide.Measured(check); measured != nil {
-			if needed := spec.WarmupSeconds + (measured.LeastLooks()+1)*spec.IntervalSeconds; time < needed {
+			if needed := spec.WarmupSeconds + (measured.LeastLooks(spec.IntervalSeconds)+1)*spec.IntervalSeconds; time < needed {
 				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
 					i, field(check.Type), needed, time))
 			}

@@ -72,6 +72,11 @@ func TestValidator(t *testing.T) {
 			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 134, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds are 134 together"}},
+		{"counters of the past, without the time for thirteen looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 269, 60, 15
+			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
+			spec.Checks[0].Ratio.Comparison = &appv1alpha1.RatioComparison{Baseline: "Before"}
+		}), "", []string{"spec.checks[0].ratio never fails: it needs 270 seconds, and bakeSeconds and watchSeconds are 269 together"}},
 		{"counters, with the time for two looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 50, 55, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}

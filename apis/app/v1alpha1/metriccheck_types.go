@@ -39,8 +39,28 @@ type MetricSelector struct {
 	Matchers []string `json:"matchers,omitempty"`
 }
 
-// RatioComparison compares the ratio of the new pods with that of the old ones in the same time.
+// RatioBaseline is what the ratio of the new pods is compared with.
+// +kubebuilder:validation:Enum=Auto;Concurrent;Before
+type RatioBaseline string
+
+// The baselines.
+const (
+	// BaselineAuto is Concurrent, or Before for a release with too few looks at new and old pods at the same time.
+	BaselineAuto RatioBaseline = "Auto"
+	// BaselineConcurrent is the old pods in the same looks.
+	BaselineConcurrent RatioBaseline = "Concurrent"
+	// BaselineBefore is the old pods in the half an hour before the release.
+	BaselineBefore RatioBaseline = "Before"
+)
+
+// RatioComparison compares the ratio of the new pods with that of the old ones.
 type RatioComparison struct {
+	// baseline is Concurrent for the old pods in the same time, Before for those in the half an hour before the release, and Auto for Concurrent
+	// as long as there are old pods beside the new ones, and otherwise Before. With Before, new pods fail only with three times the old ratio,
+	// for more than three minutes, and not while other pods of the namespace have more bad events, too.
+	// +kubebuilder:default=Auto
+	// +optional
+	Baseline RatioBaseline `json:"baseline,omitempty"`
 	// tolerance is how many times the ratio of the old pods is tolerated.
 	// +kubebuilder:validation:Pattern=`^[1-9][0-9]{0,2}(\.[0-9]{1,4})?$`
 	// +kubebuilder:default="1.5"

@@ -70,7 +70,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 func (c Check) Problems() []string { return nil }
 
 // LeastLooks returns how many looks the check needs to fail.
-func (c Check) LeastLooks() int32 { return 1 }
+func (c Check) LeastLooks(int32) int32 { return 1 }
 
 // Spends returns that the check compares with a fixed objective.
 func (c Check) Spends() measure.Spending { return measure.Nothing }

@@ -183,6 +183,6 @@ func TestCheckNeedsOneLookAndNoBudget(t *testing.T) {
 	check.Spec.SourceRef.Name = "prometheus"
 	g.Expect(check.Source()).To(Equal("prometheus"))
 	g.Expect(check.Problems()).To(BeEmpty())
-	g.Expect(check.LeastLooks()).To(Equal(int32(1)))
+	g.Expect(check.LeastLooks(15)).To(Equal(int32(1)))
 	g.Expect(check.Spends()).To(Equal(measure.Nothing))
 }

@@ -121,7 +121,7 @@ func (c Check) Problems() []string {
 }
 
 // LeastLooks returns how many looks the check needs to fail: those of dominance, which one or two new pods are judged by.
-func (c Check) LeastLooks() int32 { return 3 }
+func (c Check) LeastLooks(int32) int32 { return 3 }
 
 // Spends returns which part of the false alarms of a release it may cause.
 func (c Check) Spends() measure.Spending { return measure.Level }

@@ -219,7 +219,7 @@ func TestCheckJudgeSpendsItsShare(t *testing.T) {
 
 func TestCheckLeastLooksAreThoseThatOnePodNeeds(t *testing.T) {
 	check := queue("1.2", "0")
-	for looks, want := range map[int]string{int(check.LeastLooks()): "Fail", int(check.LeastLooks()) - 1: "Pass"} {
+	for looks, want := range map[int]string{int(check.LeastLooks(15)): "Fail", int(check.LeastLooks(15)) - 1: "Pass"} {
 		w := newWorld(11, 11, 12, 12, 13).with(count-looks, 41)
 		found := check.Judge(w.release, w.readings, measure.Terms{Share: 0.01, Ended: true})
 		NewWithT(t).Expect(string(found.Verdict)).To(Equal(want), found.Message)

@@ -19,9 +19,11 @@ package latency
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/common/model"
 
@@ -38,7 +40,7 @@ const ReasonNoBucket = "NoBucket"
 // Check is a check of the type Latency.
 type Check struct{ Spec *appv1alpha1.LatencyCheck }
 
-var _ measure.Check = Check{}
+var _ measure.PastCheck = Check{}
 
 // Source names the VerificationSource that has the histogram.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
@@ -56,14 +58,20 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
 	pods, counters := histogramsOf(release, &readings), ratio.Counters{Moments: readings.Moments}
 	if len(pods.pods) == 0 { // what is missing on which pods is told like that of any counter
-		return ratio.Judge(release, &c.Spec.RatioObjective, counters, terms)
+		return ratio.Judge(release, &c.Spec.RatioObjective, counters, ratio.Past{}, terms)
 	}
 	bound, undecided := c.bound(pods, terms)
 	if undecided != nil {
 		return *undecided
 	}
 	counters.Bad, counters.Total = pods.slow(bound)
-	found := ratio.Judge(release, &c.Spec.RatioObjective, counters, terms)
+	var past ratio.Past
+	if read := readings.Past; read != nil {
+		past.Moments = read.Moments
+		past.Bad, past.Total = histogramsOf(release, read).slow(bound)
+		past.Others = othersOf(read, bound)
+	}
+	found := ratio.Judge(release, &c.Spec.RatioObjective, counters, past, terms)
 	if found.Message != "" {
 		found.Message = fmt.Sprintf("slower than %v s: %s", bound, found.Message)
 	}
@@ -71,6 +79,21 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 		found.Pods[i].Message = found.Message
 	}
 	return found
+}
+
+// NeedsPast reports whether a release is compared with the time before it.
+func (c Check) NeedsPast(release *checks.Scene, readings measure.Readings, warmup time.Duration) bool {
+	_, total := histogramsOf(release, &readings).slow(math.Inf(1))
+	return ratio.NeedsPast(release, &c.Spec.RatioObjective, ratio.Counters{Moments: readings.Moments, Total: total}, warmup)
+}
+
+// QueriesOfOthers returns the query of the rates of the buckets on the other pods of the namespace, each a series by bound.
+func (c Check) QueriesOfOthers(release *checks.Scene, names appv1alpha1.SourceLabels) ([]string, error) {
+	matchers, err := measure.Matchers(c.Spec.Matchers)
+	if err != nil {
+		return nil, err
+	}
+	return []string{measure.RateOfOthers(release, names, c.Spec.Metric+"_bucket", matchers, model.BucketLabel)}, nil
 }
 
 // bound returns the bound of the buckets above which requests are slow, or why none tells them.
@@ -109,7 +132,9 @@ func (c Check) Problems() (problems []string) {
 }
 
 // LeastLooks returns how many looks the check needs to fail.
-func (c Check) LeastLooks() int32 { return ratio.LeastLooks(&c.Spec.RatioObjective) }
+func (c Check) LeastLooks(interval int32) int32 {
+	return ratio.LeastLooks(&c.Spec.RatioObjective, interval)
+}
 
 // Spends returns which part of the false alarms of a release it may cause.
 func (c Check) Spends() measure.Spending { return ratio.Spends(&c.Spec.RatioObjective) }

@@ -136,10 +136,10 @@ func TestCheckIsThatOfItsObjective(t *testing.T) {
 	check := latency.Check{Spec: compared("0.5")}
 	check.Spec.SourceRef.Name = "prometheus"
 	g.Expect(check.Source()).To(Equal("prometheus"))
-	g.Expect(check.LeastLooks()).To(Equal(int32(4)))
+	g.Expect(check.LeastLooks(15)).To(Equal(int32(4)))
 	g.Expect(check.Spends()).To(Equal(measure.Evidence))
 	check.Spec.RatioObjective = appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 7}}
-	g.Expect(check.LeastLooks()).To(Equal(int32(7)))
+	g.Expect(check.LeastLooks(15)).To(Equal(int32(7)))
 	g.Expect(check.Spends()).To(Equal(measure.Nothing))
 }
 
@@ -257,4 +257,87 @@ func TestCheckJudgeLeavesOutPodsOfOtherWorkloads(t *testing.T) {
 	all["web-api-0"] = map[string][]float64{"0.1": rising(0, 100000, 1000), "7": rising(0, 100000, 1000), "+Inf": rising(0, 100000, 1000)}
 	found := latency.Check{Spec: compared("")}.Judge(release, all.readings(), terms(true))
 	NewWithT(t).Expect(found.Message).To(HavePrefix("slower than 0.5 s: 3.2% on 1 new pod (128 events), 0.2% on 1 old pod"))
+}
+
+// Of a quick release there are no old pods beside the new ones: it is compared with the half an hour before.
+func TestCheckComparesWithThePast(t *testing.T) {
+	// past has the old pod from half an hour before the release until it began, in looks of a minute.
+	past := func() *measure.Readings {
+		read := answer{oldPod: {"0.1": rising(0, 100, 3600), "0.5": rising(0, 100, 3992), "1": rising(0, 100, 4000), "+Inf": rising(0, 100, 4000)}}.readings()
+		for i := range read.Moments {
+			read.Moments[i] = began.Add(time.Duration(i-count+1) * time.Minute)
+		}
+		return &read
+	}
+	// others has the rates of the buckets of other pods, of which so many times as many requests were slow at the last looks.
+	others := func(bound string, times float64) []measure.Series {
+		values := [2][]float64{}
+		for i := range count {
+			slow := 1.0
+			if i > count-3 {
+				slow = times
+			}
+			values[0], values[1] = append(values[0], 100-slow), append(values[1], 100)
+		}
+		return []measure.Series{
+			{Labels: map[string]string{"le": bound}, Values: values[0]}, {Labels: map[string]string{"le": "+Inf"}, Values: values[1]},
+			{Labels: map[string]string{"le": "no number"}, Values: values[1]},
+		}
+	}
+	for name, row := range map[string]struct {
+		slow   float64
+		others []measure.Series
+		want   string
+	}{
+		"many slow requests": {900, nil, "Fail slower than 0.5 s: 90% on 1 new pod (11700 events), 0.2% before the release (x450, less than x3 is tolerated)"},
+		"as many":            {2, nil, "Pass slower than 0.5 s: 0.2% on 1 new pod (24 events), 0.2% before the release (x1, less than x3 is tolerated)"},
+		"many slow requests, of others as well": {900, others("0.5", 30),
+			"Inconclusive slower than 0.5 s: more on 1 new pod than before the release, as on the other pods of the namespace"},
+		"many slow requests, and others as always": {900, others("0.5", 1), "Fail "},
+		"others with other bounds":                 {900, others("0.7", 30), "Fail "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			read := answered(row.slow)
+			delete(read, oldPod)
+			long := answer{}
+			for pod, buckets := range read {
+				long[pod] = map[string][]float64{}
+				for bound, values := range buckets {
+					for len(values) < count+5 {
+						values = append(values, 2*values[len(values)-1]-values[len(values)-2])
+					}
+					long[pod][bound] = values
+				}
+			}
+			readings := long.readings()
+			for i := range 5 {
+				readings.Moments = append(readings.Moments, began.Add(time.Duration(count-1+i)*interval))
+			}
+			release := scene()
+			release.Old = nil
+			check := latency.Check{Spec: compared("0.5")}
+			g.Expect(check.NeedsPast(release, readings, interval)).To(BeTrue())
+			readings.Past = past()
+			readings.Past.Answers = append(readings.Past.Answers, row.others)
+			found := check.Judge(release, readings, terms(true))
+			g.Expect(string(found.Verdict) + " " + found.Message).To(HavePrefix(row.want))
+		})
+	}
+	NewWithT(t).Expect(latency.Check{Spec: compared("0.5")}.NeedsPast(scene(), answered(2).readings(), interval)).To(BeFalse(), "with an old pod")
+}
+
+func TestCheckQueriesOfOthers(t *testing.T) {
+	g := NewWithT(t)
+	check := latency.Check{Spec: compared("0.5")}
+	check.Spec.Matchers = []string{`path!="/health"`}
+	release, names := &checks.Scene{Kind: "StatefulSet", Namespace: "shop", Name: "web"}, appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"}
+	queries, err := check.QueriesOfOthers(release, names)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(queries).To(Equal([]string{
+		`sum by (le) (rate(request_seconds_bucket{path!="/health",ns="shop",exported_pod!="",exported_pod!~"web-[0-9]+"}[2m]))`,
+	}))
+	check.Spec.Matchers = []string{"path"}
+	_, err = check.QueriesOfOthers(release, names)
+	g.Expect(err).To(MatchError(HavePrefix("matchers[0]: ")))
 }

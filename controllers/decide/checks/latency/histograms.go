@@ -26,6 +26,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 )
 
 // histograms are the buckets of each pod.
@@ -145,4 +146,27 @@ func (h histograms) before(bound float64) (slow, total float64) {
 		}
 	}
 	return slow, total
+}
+
+// othersOf returns the rates of the requests above a bound, and of all requests, on the other pods of the namespace; none if they have other
+// bounds.
+func othersOf(past *measure.Readings, bound float64) (rates ratio.Rates) {
+	var fast []float64
+	for _, series := range past.Answer(1) {
+		switch of, err := strconv.ParseFloat(series.Labels[model.BucketLabel], 64); {
+		case err != nil:
+		case of == bound:
+			fast = series.Values
+		case math.IsInf(of, 1):
+			rates.Total = series.Values
+		}
+	}
+	if fast == nil || rates.Total == nil {
+		return ratio.Rates{}
+	}
+	rates.Bad = make([]float64, len(fast))
+	for i := range fast {
+		rates.Bad[i] = rates.Total[i] - fast[i]
+	}
+	return rates
 }

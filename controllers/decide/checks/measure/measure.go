@@ -36,10 +36,19 @@ type Check interface {
 	Judge(release *checks.Scene, readings Readings, terms Terms) checks.Finding
 	// Problems returns why the check is unusable, each with its field; none if it is usable.
 	Problems() []string
-	// LeastLooks returns how many looks it needs to fail.
-	LeastLooks() int32
+	// LeastLooks returns how many looks it needs to fail, with so many seconds between two of them.
+	LeastLooks(interval int32) int32
 	// Spends returns which part of the false alarms of a release it may cause.
 	Spends() Spending
+}
+
+// PastCheck is a check that may compare a release with the time before it.
+type PastCheck interface {
+	Check
+	// NeedsPast reports whether it does, by the answers since the release began.
+	NeedsPast(release *checks.Scene, readings Readings, warmup time.Duration) bool
+	// QueriesOfOthers returns the queries of what the other pods of the namespace show, which tells a common cause.
+	QueriesOfOthers(release *checks.Scene, labels appv1alpha1.SourceLabels) ([]string, error)
 }
 
 // Spending is how a check may fail a release without fault.

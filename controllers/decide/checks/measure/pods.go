@@ -54,7 +54,7 @@ func Pods(release *checks.Scene, moments []time.Time, values map[string][]float6
 		seen := of(pod)
 		if !pod.Created.Before(release.Began) { // its predecessor in a StatefulSet had the same name
 			first, _ := slices.BinarySearchFunc(moments, pod.Created, time.Time.Compare)
-			pods = appendGone(pods, pod.Name, moments, seen[:first])
+			pods = appendGone(pods, pod.Name, release.Began, moments, seen[:first])
 		}
 		pods = append(pods, Pod{Name: pod.Name, New: true, Ready: pod.Since, Values: seen})
 	}
@@ -67,20 +67,21 @@ func Pods(release *checks.Scene, moments []time.Time, values map[string][]float6
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known[name] {
-			pods = appendGone(pods, name, moments, values[name])
+			pods = appendGone(pods, name, release.Began, moments, values[name])
 		}
 	}
 	return sampled(release, pods)
 }
 
-// appendGone appends an old pod that is gone, with its values until then.
-func appendGone(pods []Pod, name string, moments []time.Time, values []float64) []Pod {
-	if len(values) == 0 || math.IsNaN(values[0]) {
+// appendGone appends an old pod that is gone, with its values until then, if it has one from before the release began.
+func appendGone(pods []Pod, name string, began time.Time, moments []time.Time, values []float64) []Pod {
+	first := slices.IndexFunc(values, func(value float64) bool { return !math.IsNaN(value) })
+	if first < 0 || !moments[first].Before(began) {
 		return pods
 	}
 	last := len(values) - 1
 	for math.IsNaN(values[last]) {
 		last--
 	}
-	return append(pods, Pod{Name: name, Ready: moments[0], Gone: moments[last], Values: values[:last+1]})
+	return append(pods, Pod{Name: name, Ready: moments[first], Gone: moments[last], Values: values[:last+1]})
 }

@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -70,6 +71,19 @@ func OwnPods(release *checks.Scene, names appv1alpha1.SourceLabels) []*labels.Ma
 func SumByPod(release *checks.Scene, names appv1alpha1.SourceLabels, metric string, matching []*labels.Matcher, others ...string) string {
 	by := append([]string{names.Pod}, others...)
 	return fmt.Sprintf("sum by (%s) (%s)", strings.Join(by, ", "), Selector(metric, slices.Concat(matching, OwnPods(release, names))...))
+}
+
+// OthersPeriod is the time of which RateOfOthers has the rate.
+const OthersPeriod = 2 * time.Minute
+
+// RateOfOthers returns the query of the rate of a counter on the other pods of the namespace together, as a series for each value of the other labels.
+func RateOfOthers(release *checks.Scene, names appv1alpha1.SourceLabels, metric string, matching []*labels.Matcher, others ...string) string {
+	pattern, _ := PodNames(release.Kind, release.Name)
+	beside := []*labels.Matcher{
+		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace), labels.MustNewMatcher(labels.MatchNotEqual, names.Pod, ""),
+		labels.MustNewMatcher(labels.MatchNotRegexp, names.Pod, pattern),
+	}
+	return fmt.Sprintf("sum by (%s) (rate(%s[%s]))", strings.Join(others, ", "), Selector(metric, slices.Concat(matching, beside)...), model.Duration(OthersPeriod))
 }
 
 // Selector returns the selector of the series of a metric.

@@ -179,3 +179,14 @@ func TestSumByPod(t *testing.T) {
 	g.Expect(measure.SumByPod(release, names, "seconds_bucket", nil, "le")).To(Equal(
 		`sum by (exported_pod, le) (seconds_bucket{ns="shop",exported_pod=~"web-[0-9]+"})`))
 }
+
+func TestRateOfOthers(t *testing.T) {
+	g := NewWithT(t)
+	release, names := &checks.Scene{Kind: "StatefulSet", Namespace: "shop", Name: "web"}, appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"}
+	matching, err := measure.Matchers([]string{`code=~"5.."`})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(measure.RateOfOthers(release, names, "requests_total", matching)).To(Equal(
+		`sum by () (rate(requests_total{code=~"5..",ns="shop",exported_pod!="",exported_pod!~"web-[0-9]+"}[2m]))`))
+	g.Expect(measure.RateOfOthers(release, names, "seconds_bucket", nil, "le")).To(Equal(
+		`sum by (le) (rate(seconds_bucket{ns="shop",exported_pod!="",exported_pod!~"web-[0-9]+"}[2m]))`))
+}

@@ -100,7 +100,7 @@ func (c Check) Problems() []string {
 }
 
 // LeastLooks returns how many looks the check needs to fail.
-func (c Check) LeastLooks() int32 { return c.Spec.Consecutive }
+func (c Check) LeastLooks(int32) int32 { return c.Spec.Consecutive }
 
 // Spends returns that the check compares with a fixed objective.
 func (c Check) Spends() measure.Spending { return measure.Nothing }

@@ -182,6 +182,6 @@ func TestCheckNeedsItsLooksAndNoBudget(t *testing.T) {
 	check := between("", "1", 5)
 	check.Spec.SourceRef.Name = "prometheus"
 	g.Expect(check.Source()).To(Equal("prometheus"))
-	g.Expect(check.LeastLooks()).To(Equal(int32(5)))
+	g.Expect(check.LeastLooks(15)).To(Equal(int32(5)))
 	g.Expect(check.Spends()).To(Equal(measure.Nothing))
 }

@@ -18,6 +18,9 @@ package ratio
 
 import (
 	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
@@ -27,13 +30,20 @@ import (
 // Check is a check of the type Ratio.
 type Check struct{ Spec *appv1alpha1.RatioCheck }
 
-var _ measure.Check = Check{}
+var _ measure.PastCheck = Check{}
 
 // Source names the VerificationSource that has the counters.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
 
 // Queries returns the queries of the bad events and of all events of the pods of a workload, each a series by pod.
 func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([]string, error) {
+	return c.queries(func(metric string, matching []*labels.Matcher) string {
+		return measure.SumByPod(release, names, metric, matching)
+	})
+}
+
+// queries returns the queries of the bad events and of all events.
+func (c Check) queries(query func(metric string, matching []*labels.Matcher) string) ([]string, error) {
 	totalMatchers, err := measure.Matchers(c.Spec.Total.Matchers)
 	if err != nil {
 		return nil, fmt.Errorf("total.%w", err)
@@ -46,14 +56,41 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 	if badMetric == "" {
 		badMetric, badMatchers = c.Spec.Total.Metric, append(badMatchers, totalMatchers...)
 	}
-	return []string{
-		measure.SumByPod(release, names, badMetric, badMatchers), measure.SumByPod(release, names, c.Spec.Total.Metric, totalMatchers),
-	}, nil
+	return []string{query(badMetric, badMatchers), query(c.Spec.Total.Metric, totalMatchers)}, nil
 }
 
 // Judge judges a release by its counters.
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
-	return Judge(release, &c.Spec.RatioObjective, Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1)}, terms)
+	var past Past
+	if read := readings.Past; read != nil {
+		past = Past{Counters: countersOf(read), Others: Rates{Bad: rateOf(read.Answer(2)), Total: rateOf(read.Answer(3))}}
+	}
+	return Judge(release, &c.Spec.RatioObjective, countersOf(&readings), past, terms)
+}
+
+// countersOf returns the counters that were read.
+func countersOf(readings *measure.Readings) Counters {
+	return Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1)}
+}
+
+// rateOf returns the values of an answer of one series, nil if it has none.
+func rateOf(answer []measure.Series) []float64 {
+	if len(answer) == 0 {
+		return nil
+	}
+	return answer[0].Values
+}
+
+// NeedsPast reports whether a release is compared with the time before it.
+func (c Check) NeedsPast(release *checks.Scene, readings measure.Readings, warmup time.Duration) bool {
+	return NeedsPast(release, &c.Spec.RatioObjective, countersOf(&readings), warmup)
+}
+
+// QueriesOfOthers returns the queries of the rates of bad events and of all events on the other pods of the namespace.
+func (c Check) QueriesOfOthers(release *checks.Scene, names appv1alpha1.SourceLabels) ([]string, error) {
+	return c.queries(func(metric string, matching []*labels.Matcher) string {
+		return measure.RateOfOthers(release, names, metric, matching)
+	})
 }
 
 // Problems returns why the check is unusable, each with its field.
@@ -70,7 +107,7 @@ func (c Check) Problems() (problems []string) {
 }
 
 // LeastLooks returns how many looks the check needs to fail.
-func (c Check) LeastLooks() int32 { return LeastLooks(&c.Spec.RatioObjective) }
+func (c Check) LeastLooks(interval int32) int32 { return LeastLooks(&c.Spec.RatioObjective, interval) }
 
 // Spends returns which part of the false alarms of a release it may cause.
 func (c Check) Spends() measure.Spending { return Spends(&c.Spec.RatioObjective) }

@@ -29,19 +29,37 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
-// Judge judges a release by two counters of its pods. Before the end, a check only fails, or passes early. What can't be told fails nothing.
-func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, terms measure.Terms) checks.Finding {
+// evidenceLooks is how many looks a comparison needs to fail: none of them alone has more than four times the evidence, of which a hundred times
+// is needed.
+const evidenceLooks = 4
+
+// pastSeconds is how many seconds a comparison with the past needs to fail: fifty of them have four times the evidence at most, of which two
+// hundred times is needed.
+const pastSeconds = 192
+
+// Judge judges a release by two counters of its pods since it began, and of the pods before it if there are too few to compare with since then.
+// Before the end, a check only fails, or passes early. What can't be told fails nothing.
+func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, past Past, terms measure.Terms) checks.Finding {
 	series := counters.series(release)
 	looks := statistics.Looks(counters.Moments, series, terms.Warmup)
-	found, err := judge(objective, looks, terms)
+	byPast := comparesWithPast(objective, looks)
+	found, err := judge(objective, looks, terms, func(settings statistics.Settings) statistics.Finding {
+		if byPast {
+			past.Others.mark(looks, counters.Moments, past.Moments, release.Began, settings)
+			return statistics.Before(past.before(release, terms.Warmup), looks, settings, terms.Share, terms.Ended)
+		}
+		return statistics.Concurrent(looks, settings, terms.Share, terms.Ended)
+	})
 	if err != nil {
 		return measure.Broken(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
 	}
-	return measure.Concluded(release, found, describe(found, series, objective), terms)
+	return measure.Concluded(release, found, describe(found, series, objective, byPast), terms)
 }
 
 // judge returns the finding of the statistics.
-func judge(objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms measure.Terms) (found statistics.Finding, err error) {
+func judge(
+	objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms measure.Terms, compare func(statistics.Settings) statistics.Finding,
+) (found statistics.Finding, err error) {
 	if threshold := objective.Threshold; threshold != nil {
 		limit, err := percent(threshold.Max)
 		if err != nil {
@@ -49,23 +67,35 @@ func judge(objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms
 		}
 		return statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended), nil
 	}
-	settings := statistics.Defaults()
-	settings.MinEvents = float64(objective.Comparison.MinEvents)
-	if settings.Tolerance, err = strconv.ParseFloat(objective.Comparison.Tolerance, 64); err != nil {
-		return found, fmt.Errorf("comparison.tolerance: %w", err)
+	settings, err := settingsOf(objective.Comparison)
+	if err != nil {
+		return found, err
 	}
-	if settings.MinDelta, err = percent(objective.Comparison.MinDelta); err != nil {
-		return found, fmt.Errorf("comparison.minDelta: %w", err)
-	}
-	return statistics.Concurrent(looks, settings, terms.Share, terms.Ended), nil
+	return compare(settings), nil
 }
 
-// LeastLooks returns how many looks an objective needs to fail.
-func LeastLooks(objective *appv1alpha1.RatioObjective) int32 {
-	if objective.Threshold != nil {
-		return objective.Threshold.Consecutive
+// settingsOf returns the settings of the statistics.
+func settingsOf(comparison *appv1alpha1.RatioComparison) (settings statistics.Settings, err error) {
+	settings = statistics.Defaults()
+	settings.MinEvents = float64(comparison.MinEvents)
+	if settings.Tolerance, err = strconv.ParseFloat(comparison.Tolerance, 64); err != nil {
+		return settings, fmt.Errorf("comparison.tolerance: %w", err)
 	}
-	return 4 // none of them alone has more than four times the evidence, of which a hundred times is needed
+	if settings.MinDelta, err = percent(comparison.MinDelta); err != nil {
+		return settings, fmt.Errorf("comparison.minDelta: %w", err)
+	}
+	return settings, nil
+}
+
+// LeastLooks returns how many looks an objective needs to fail, with so many seconds between two of them.
+func LeastLooks(objective *appv1alpha1.RatioObjective, interval int32) int32 {
+	switch {
+	case objective.Threshold != nil:
+		return objective.Threshold.Consecutive
+	case objective.Comparison != nil && objective.Comparison.Baseline == appv1alpha1.BaselineBefore:
+		return max(evidenceLooks, (pastSeconds-1)/max(interval, 1)+1)
+	}
+	return evidenceLooks
 }
 
 // Spends returns which part of the false alarms of a release an objective may cause.
@@ -86,7 +116,7 @@ func percent(text string) (float64, error) {
 }
 
 // describe returns the ratios, and what they were compared with, as a person reads them; or how many series there were, if too few.
-func describe(found statistics.Finding, series []statistics.Series, objective *appv1alpha1.RatioObjective) string {
+func describe(found statistics.Finding, series []statistics.Series, objective *appv1alpha1.RatioObjective, byPast bool) string {
 	news, olds := 0, 0
 	for i := range series {
 		if series[i].New {
@@ -95,21 +125,34 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 			olds++
 		}
 	}
+	newPods, at, on := measure.PodCount(news, "new"), "at "+measure.PodCount(olds, "old"), "on "+measure.PodCount(olds, "old")
+	tolerated := "tolerated x"
+	if objective.Comparison != nil {
+		tolerated += objective.Comparison.Tolerance
+	}
+	if byPast {
+		at, on, tolerated = before, before, fmt.Sprintf("less than x%d is tolerated", statistics.LeastTimes)
+	}
 	switch found.Reason {
 	case statistics.NoData, statistics.MetricMissing, statistics.MissingOnNewPods: // a ratio would pass for a measured one
-		text := fmt.Sprintf("series in %d of %d looks at %s", found.NewPods.Seen, found.NewPods.Wanted, measure.PodCount(news, "new"))
+		text := fmt.Sprintf("series in %d of %d looks at %s", found.NewPods.Seen, found.NewPods.Wanted, newPods)
 		if objective.Threshold != nil {
 			return text
 		}
-		return text + fmt.Sprintf(", in %d of %d at %s", found.OldPods.Seen, found.OldPods.Wanted, measure.PodCount(olds, "old"))
+		return text + fmt.Sprintf(", in %d of %d %s", found.OldPods.Seen, found.OldPods.Wanted, at)
+	case statistics.CommonCause: // the finding leaves out the looks at which others had more as well
+		return fmt.Sprintf("more on %s than %s, as on the other pods of the namespace", newPods, before)
 	}
-	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, measure.PodCount(news, "new"), found.NewEvents)
+	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, newPods, found.NewEvents)
 	if objective.Threshold != nil {
 		return text + fmt.Sprintf(", at most %s is allowed", objective.Threshold.Max)
 	}
-	text += fmt.Sprintf(", %.3g%% on %s", found.Old*100, measure.PodCount(olds, "old"))
+	text += fmt.Sprintf(", %.3g%% %s", found.Old*100, on)
 	if !math.IsInf(found.Ratio, 0) {
-		text += fmt.Sprintf(" (x%.3g, tolerated x%s)", found.Ratio, objective.Comparison.Tolerance)
+		text += fmt.Sprintf(" (x%.3g, %s)", found.Ratio, tolerated)
 	}
 	return text + measure.Detectable(found)
 }
+
+// before is what a release is compared with that isn't compared with old pods at the same time.
+const before = "before the release"

@@ -143,7 +143,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			found := ratio.Judge(row.release, row.check, row.counters, measure.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
+			found := ratio.Judge(row.release, row.check, row.counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
 			g.Expect(string(found.Verdict)+" "+found.Reason).To(Equal(row.verdict+" "+row.reason), found.Message)
 			if row.message != "" {
 				g.Expect(found.Message).To(Equal(row.message))
@@ -169,16 +169,16 @@ func TestJudgeSaysWhichDifferenceItWouldHaveFound(t *testing.T) {
 			release.Old = append(release.Old, old)
 			counters.Bad[old.Name], counters.Total[old.Name] = rising(0, 8, 10), rising(0, 8, 1000)
 		}
-		found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
+		found := ratio.Judge(release, comparison(), counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
 		NewWithT(t).Expect(fmt.Sprintf("%s %s: %s", found.Verdict, found.Reason, found.Message)).To(Equal(want))
 	}
 }
 
 func TestJudgeNeedsMoreEvidenceForASmallerShare(t *testing.T) {
 	g := NewWithT(t)
-	found := ratio.Judge(scene(), comparison(), counted(8, 32, 2), measure.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01})
 	g.Expect(string(found.Verdict)).To(Equal("Fail"), "each of four looks is at most four times the evidence")
-	found = ratio.Judge(scene(), comparison(), counted(8, 32, 2), measure.Terms{Warmup: interval, Share: 0.003})
+	found = ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.003})
 	g.Expect(string(found.Verdict)).To(Equal("Pass"))
 }
 
@@ -186,16 +186,16 @@ func TestLeastLooksAreThoseThatAFailureNeeds(t *testing.T) {
 	g := NewWithT(t)
 	counters := func(looks int) ratio.Counters { return counted(looks+4, 900, 2) }
 	for _, check := range []*appv1alpha1.RatioObjective{comparison(), threshold()} {
-		least := int(ratio.LeastLooks(check))
-		g.Expect(string(ratio.Judge(scene(), check, counters(least), measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Fail"))
-		g.Expect(string(ratio.Judge(scene(), check, counters(least-1), measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Pass"))
+		least := int(ratio.LeastLooks(check, 15))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least), ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Fail"))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least-1), ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Pass"))
 	}
 }
 
 func TestJudgeNeedsEvents(t *testing.T) {
 	check := comparison()
 	check.Comparison.MinEvents = 1000
-	found := ratio.Judge(scene(), check, counted(12, 32, 2), measure.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), check, counted(12, 32, 2), ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01})
 	NewWithT(t).Expect(string(found.Verdict)).To(Equal("Pass"))
 }
 
@@ -217,7 +217,7 @@ func TestJudgeCountsOldPodsThatAreGone(t *testing.T) {
 				Bad:     map[string][]float64{"web-new": rising(2, 12, 32), row.old: until(8, rising(0, 12, 2))},
 				Total:   map[string][]float64{"web-new": rising(2, 12, 1000), row.old: until(8, rising(0, 12, 1000))},
 			}
-			found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
+			found := ratio.Judge(release, comparison(), counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01})
 			NewWithT(t).Expect(string(found.Verdict)).To(Equal(map[bool]string{true: "Fail", false: "Pass"}[row.counts]), found.Message)
 		})
 	}
@@ -236,7 +236,7 @@ func TestJudgeTellsAPodFromItsPredecessor(t *testing.T) {
 	counters := ratio.Counters{
 		Moments: moments(20), Bad: map[string][]float64{"web-0": bad, "web-1": rising(0, 20, 2)}, Total: map[string][]float64{"web-0": total, "web-1": olds},
 	}
-	found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(release, comparison(), counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01})
 	g.Expect(string(found.Verdict)).To(Equal("Fail"))
 	g.Expect(found.Message).To(HavePrefix("3.2% on 1 new pod (128 events), 0.2% on 2 old pods (x16"))
 }
@@ -245,6 +245,6 @@ func TestJudgeTellsAPodFromItsPredecessor(t *testing.T) {
 func TestJudgeLeavesOutPodsOfNeitherVersion(t *testing.T) {
 	counters := counted(12, 32, 2)
 	counters.Bad["web-5c6f8-zzzzz"], counters.Total["web-5c6f8-zzzzz"] = rising(3, 12, 1000), rising(3, 12, 1000)
-	found := ratio.Judge(scene(), comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), comparison(), counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01})
 	NewWithT(t).Expect(found.Message).To(ContainSubstring("on 1 old pod"), fmt.Sprint(found.Verdict))
 }
