@@ -140,6 +140,13 @@ func TestJudgeComparesWithThePast(t *testing.T) {
 				past.Others.Total[i] = math.NaN()
 			}
 		}), "Fail", "CheckFailed", ""},
+		"old pods that fail while they are replaced": {since(24, 32, 2), without(func(past *ratio.Past) {
+			for name, values := range past.Bad {
+				for i := 31; i < len(values); i++ {
+					values[i], past.Total[name][i] = values[30]+4000*float64(i-30), past.Total[name][30]+4000*float64(i-30)
+				}
+			}
+		}), "Fail", "CheckFailed", "3.2% on 6 new pods (2880 events), " + old + " (x16, less than x3 is tolerated)"},
 		"no past": {since(24, 32, 2), ratio.Past{}, "Inconclusive", "NoData", "series in 120 of 120 looks at 6 new pods, in 0 of 0 before the release"},
 		"old pods without the metric": {since(24, 32, 2), without(func(past *ratio.Past) { past.Bad, past.Total = nil, nil }), "Inconclusive", "NoData",
 			"series in 120 of 120 looks at 6 new pods, in 0 of 0 before the release"},
