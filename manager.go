@@ -274,6 +274,14 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 		Client: mgr.GetClient(), Workloads: kinds.declared.Reader(mgr.GetClient(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
+	if opts.verdictEndpoint {
+		anonymous := rest.AnonymousClientConfig(mgr.GetConfig())
+		routing.As = func(token string) (client.Client, error) {
+			caller := rest.CopyConfig(anonymous)
+			caller.BearerToken = token
+			return client.New(caller, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+		}
+	}
 	router, err := routers.New(routing)
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type options struct {
 	failurePolicy        string
 	callbackAddress      string
 	callbackCertDir      string
+	verdictEndpoint      bool
 	traces               tracing.Config
 	sourceGuard          source.Guard
 }
@@ -91,6 +92,8 @@ func (o *options) bindServer(flags *flag.FlagSet) {
 	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
 		"Directory with the certificate of --callback-bind-address: tls.crt and tls.key, reloaded when they change. Empty: no TLS. "+
 			"AlterShield Server v1.0 sends no server name, and trusts only the CAs of its Java runtime.")
+	flags.BoolVar(&o.verdictEndpoint, "verdict-endpoint", false,
+		"Take the verdicts of verifiers that don't reach the API server at --callback-bind-address, and report them with the token of the caller.")
 }
 
 func (o *options) validate() error {

@@ -170,7 +170,7 @@ func (a access) create(ctx context.Context, review client.Object) error {
 
 // forbidden returns the message in the words of the API server.
 func forbidden(user string, action authorizationv1.ResourceAttributes) string {
-	resource := fmt.Sprintf("resource %q", action.Resource)
+	resource := fmt.Sprintf("resource %q", strings.TrimSuffix(action.Resource+"/"+action.Subresource, "/"))
 	if action.Name != "" {
 		resource += fmt.Sprintf(" named %q", action.Name)
 	}

@@ -67,6 +67,9 @@ func (r *reviews) funcs() interceptor.Funcs {
 			wanted := *review.Spec.ResourceAttributes
 			review.Status.Allowed = wanted == authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "default"} ||
 				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"} ||
+				wanted == authorizationv1.ResourceAttributes{
+					Verb: "patch", Group: "app.ops.cloud.alipay.com", Resource: "changeverdicts", Subresource: "status", Namespace: "default", Name: "drift",
+				} ||
 				wanted == authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "statefulsets", Namespace: "default"} ||
 				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "statefulsets", Namespace: "default", Name: "web"}
 		}

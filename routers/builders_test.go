@@ -66,6 +66,8 @@ type bench struct {
 	// roller makes rollbacks.
 	roller   *roller
 	informer *informertest.FakeInformers
+	// token is that with which a verdict was reported last.
+	token    string
 	registry *prometheus.Registry
 	log      *gbytes.Buffer
 }
@@ -87,9 +89,13 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		Address:  "127.0.0.1:0",
 		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
 		Client:   interceptor.NewClient(kube, funcs), Workloads: interceptor.NewClient(kube, funcs),
-		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
-		Cache:   result.informer,
-		Roller:  result.roller,
+		Live:   interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
+		Cache:  result.informer,
+		Roller: result.roller,
+		As: func(token string) (client.Client, error) {
+			result.token = token
+			return interceptor.NewClient(kube, funcs), nil
+		},
 		Clock:   result.clock,
 		Metrics: result.registry,
 	})

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -69,8 +70,21 @@ func (r *router) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
+// find returns the route of a path. One that ends with a slash has all paths below it.
+func (r *router) find(path string) (route, bool) {
+	if found, served := r.routes[path]; served {
+		return found, true
+	}
+	for above, found := range r.routes {
+		if strings.HasSuffix(above, "/") && strings.HasPrefix(path, above) {
+			return found, true
+		}
+	}
+	return route{}, false
+}
+
 func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int, document any) {
-	found, served := r.routes[request.URL.Path]
+	found, served := r.find(request.URL.Path)
 	if !served {
 		return http.StatusNotFound, reply{Message: "there is no endpoint at this path"}
 	}

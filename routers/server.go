@@ -71,7 +71,9 @@ type Options struct {
 	Cache cache.Cache
 	// Roller makes the rollbacks that users request.
 	Roller Roller
-	Clock  clock.PassiveClock
+	// As returns a client with the rights of the bearer of a token, which reports verdicts; nil if none are taken.
+	As    func(token string) (client.Client, error)
+	Clock clock.PassiveClock
 	// Tracer is nil if tracing is off.
 	Tracer  *tracing.Tracer
 	Metrics prometheus.Registerer
@@ -116,6 +118,10 @@ func New(options Options) (*Server, error) {
 			method: http.MethodPut, handle: rollbacks.handle, refuse: rollbacks.refuse, limiter: users, timeout: userTimeout,
 		},
 		"/openapi/altershield/liveTest": {method: http.MethodPost, handle: liveTest},
+	}
+	if options.As != nil {
+		reports := &reports{access: access, as: options.As}
+		routes[reportsPath] = route{method: http.MethodPost, handle: reports.handle, refuse: reports.refuse, limiter: users, timeout: userTimeout}
 	}
 	for _, path := range options.Receiver.Paths() {
 		routes[path] = callback
