@@ -17,7 +17,9 @@ limitations under the License.
 package controllers_test
 
 import (
+	"archive/zip"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -61,4 +63,21 @@ func (p installed) succeeds(ctx context.Context, args ...string) string {
 	output, code := p.run(ctx, "", args...)
 	Expect(code).To(BeZero(), output)
 	return output
+}
+
+// readZip returns the files in a zip file.
+func readZip(file string) map[string]string {
+	GinkgoHelper()
+	archive, err := zip.OpenReader(file)
+	Expect(err).NotTo(HaveOccurred())
+	defer archive.Close()
+	files := map[string]string{}
+	for _, entry := range archive.File {
+		opened, err := entry.Open()
+		Expect(err).NotTo(HaveOccurred())
+		text, err := io.ReadAll(opened)
+		Expect(err).NotTo(HaveOccurred())
+		files[entry.Name] = string(text)
+	}
+	return files
 }

@@ -109,9 +109,10 @@ func (c *cluster) addControlled(ctx context.Context, installation *view.Installa
 		installation.Unstamped.Failure = err.Error()
 		return
 	}
-	installation.Unstamped = somewhere[metav1.PartialObjectMetadata](ctx, c, func() client.ObjectList { return metadataOf("apps", "v1", "Deployment") },
-		view.Right{Verb: "list", Group: "apps", Resource: "deployments"}, only, installation.Namespace,
-		client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*unstamped)})
+	installation.Unstamped = somewhere[metav1.PartialObjectMetadata](ctx, c, func() client.ObjectList { return metadataOf("apps", "v1", "Deployment") }, query{
+		right:   view.Right{Verb: "list", Group: "apps", Resource: "deployments"},
+		options: []client.ListOption{client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*unstamped)}},
+	}, only, installation.Namespace)
 }
 
 // addNamespace adds the namespace of the user, if it has the label that opts in.

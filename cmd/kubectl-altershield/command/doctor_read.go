@@ -57,16 +57,29 @@ func (c *cluster) server(ctx context.Context) (serverInfo, error) {
 	return serverInfo{running.GitVersion, answer.Date}, nil
 }
 
-// partOf lists objects of a part page by page. An error is kept beside what was read.
+// query is what is read of a kind.
+type query struct {
+	right view.Right
+	// most is how many objects are read; 0 for all.
+	most    int
+	options []client.ListOption
+}
+
+// partOf lists the objects of a part.
 func partOf[T any](ctx context.Context, c *cluster, list client.ObjectList, right view.Right, options ...client.ListOption) view.Part[T] {
+	return read[T](ctx, c, list, query{right: right, options: options})
+}
+
+// read lists objects page by page. An error is kept beside what was read.
+func read[T any](ctx context.Context, c *cluster, list client.ObjectList, asked query) view.Part[T] {
 	var part view.Part[T]
 	for next := ""; ; {
-		page := append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))
-		if right.Namespace != "" {
-			page = append(page, client.InNamespace(right.Namespace))
+		options := append(slices.Clone(asked.options), client.Limit(pageSize), client.Continue(next))
+		if asked.right.Namespace != "" {
+			options = append(options, client.InNamespace(asked.right.Namespace))
 		}
-		if err := c.List(ctx, list, page...); err != nil {
-			part.Lacks, part.Failure, part.Absent = unreadable(err, right)
+		if err := c.List(ctx, list, options...); err != nil {
+			part.Lacks, part.Failure, part.Absent = unreadable(err, asked.right)
 			return part
 		}
 		items, err := meta.ExtractList(list)
@@ -77,7 +90,8 @@ func partOf[T any](ctx context.Context, c *cluster, list client.ObjectList, righ
 		for _, item := range items {
 			part.Items = append(part.Items, valueOf[T](item))
 		}
-		if next = list.GetContinue(); next == "" {
+		next = list.GetContinue()
+		if part.More = next != "" && asked.most > 0 && len(part.Items) >= asked.most; next == "" || part.More {
 			return part
 		}
 	}
@@ -104,21 +118,19 @@ func unreadable(err error, right view.Right) (lacks *view.Right, failure string,
 }
 
 // somewhere lists a part of all namespaces, or of one and of the operator's: where only one is asked for, or more isn't permitted.
-func somewhere[T any](
-	ctx context.Context, c *cluster, list func() client.ObjectList, right view.Right, only, operator string, options ...client.ListOption,
-) view.Part[T] {
+func somewhere[T any](ctx context.Context, c *cluster, list func() client.ObjectList, asked query, only, operator string) view.Part[T] {
 	if only == "" {
-		part := partOf[T](ctx, c, list(), right, options...)
+		part := read[T](ctx, c, list(), asked)
 		if part.Lacks == nil {
 			return part
 		}
 		only = c.namespace
 	}
-	right.Namespace = only
-	part := partOf[T](ctx, c, list(), right, options...)
+	asked.right.Namespace = only
+	part := read[T](ctx, c, list(), asked)
 	if operator != only && part.Lacks == nil && part.Failure == "" {
-		right.Namespace = operator
-		part.Items = append(part.Items, partOf[T](ctx, c, list(), right, options...).Items...)
+		asked.right.Namespace = operator
+		part.Items = append(part.Items, read[T](ctx, c, list(), asked).Items...)
 	}
 	return part
 }
@@ -140,7 +152,7 @@ func metadataOf(group, version, kind string) *metav1.PartialObjectMetadataList {
 // recordsPart lists the ChangeWorkloads.
 func (c *cluster) recordsPart(ctx context.Context, only, operator string) view.Part[appv1alpha1.ChangeWorkload] {
 	right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: "changeworkloads"}
-	return somewhere[appv1alpha1.ChangeWorkload](ctx, c, func() client.ObjectList { return &appv1alpha1.ChangeWorkloadList{} }, right, only, operator)
+	return somewhere[appv1alpha1.ChangeWorkload](ctx, c, func() client.ObjectList { return &appv1alpha1.ChangeWorkloadList{} }, query{right: right}, only, operator)
 }
 
 // addObjects adds the records, the objects that have a condition, and the Events about batches that were not checked.
@@ -158,7 +170,7 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 		list := func() client.ObjectList {
 			return listOf(appv1alpha1.GroupVersion.Group, appv1alpha1.GroupVersion.Version, kind.Name)
 		}
-		part := somewhere[unstructured.Unstructured](ctx, c, list, right, in, operator)
+		part := somewhere[unstructured.Unstructured](ctx, c, list, query{right: right}, in, operator)
 		if part.Lacks != nil || part.Failure != "" {
 			installation.Objects.Lacks, installation.Objects.Failure = part.Lacks, part.Failure
 			return
@@ -174,7 +186,8 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 	}
 	about := fields.Set{"involvedObject.kind": "ChangeWorkload", "reason": appv1alpha1.EventBatchNotChecked}.AsSelector()
 	installation.Unchecked = somewhere[corev1.Event](ctx, c, func() client.ObjectList { return &corev1.EventList{} },
-		view.Right{Verb: "list", Resource: "events"}, only, installation.Namespace, client.MatchingFieldsSelector{Selector: about})
+		query{right: view.Right{Verb: "list", Resource: "events"}, options: []client.ListOption{client.MatchingFieldsSelector{Selector: about}}},
+		only, installation.Namespace)
 }
 
 // conditioned returns the conditions of an object.

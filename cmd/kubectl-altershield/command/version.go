@@ -40,9 +40,7 @@ func (t *tool) version() *cobra.Command {
 namespace. Versions that are more than one minor version apart may not fit: a line warns of it.`,
 		Args: exactly(0),
 		RunE: func(command *cobra.Command, _ []string) error {
-			version := view.Version{
-				Kind: "Version", APIVersion: view.APIVersion, Version: t.Version, Commit: t.Commit, Go: runtime.Version(), Skew: view.SkewUnknown,
-			}
+			version := t.built()
 			if !alone {
 				t.addOperatorVersion(command.Context(), &version, operator)
 			}
@@ -52,6 +50,13 @@ namespace. Versions that are more than one minor version apart may not fit: a li
 	command.Flags().BoolVar(&alone, "client", false, "Print the version of the plugin alone, without a cluster.")
 	command.Flags().StringVar(&operator, "operator-namespace", appv1alpha1.SystemNamespace, "Namespace of the operator.")
 	return command
+}
+
+// built returns the version of the plugin.
+func (t *tool) built() view.Version {
+	return view.Version{
+		Kind: "Version", APIVersion: view.APIVersion, Version: t.Version, Commit: t.Commit, Go: runtime.Version(), Skew: view.SkewUnknown,
+	}
 }
 
 // addOperatorVersion adds the version of the operator, or why it can't be read.

@@ -235,5 +235,8 @@ func chinese() map[key]string {
 		"version.operator":             "Operator %s（命名空间 %s）",
 		"version.unknown":              "不知道 Operator 的版本：%s",
 		"version.skew":                 "两者相差超过一个次版本：请安装与 Operator 同版本的插件",
+		"report.missing":               "缺少：%s：%s",
+		"report.truncated":             "已截断：%s",
+		"report.written":               "已写入 %d 个文件到 %s：转交之前请先查看",
 	}
 }

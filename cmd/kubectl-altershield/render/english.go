@@ -235,5 +235,8 @@ func english() map[key]string {
 		"version.operator":             "operator %s in namespace %s",
 		"version.unknown":              "operator not known: %s",
 		"version.skew":                 "they are more than one minor version apart: install the plugin of the operator's version",
+		"report.missing":               "missing: %s: %s",
+		"report.truncated":             "cut: %s",
+		"report.written":               "wrote %d files to %s: look at it before you pass it on",
 	}
 }

@@ -66,8 +66,8 @@ type Part[T any] struct {
 	Lacks *Right
 	// Failure is any other reason for which it couldn't be read.
 	Failure string
-	// Absent reports whether the cluster doesn't have the kind.
-	Absent bool
+	// Absent reports whether the cluster doesn't have the kind, More whether there are further objects.
+	Absent, More bool
 }
 
 // TrialRelease is the answer to a dry run that creates a Deployment.

@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Report is what is in a report, and what is missing.
+type Report struct {
+	Kind       string    `json:"kind"`
+	APIVersion string    `json:"apiVersion"`
+	Created    time.Time `json:"created"`
+	// File is where it was written.
+	File string `json:"file,omitempty"`
+	// Namespace is the one that it is about; empty for all that could be read.
+	Namespace string        `json:"namespace,omitempty"`
+	Items     []ReportEntry `json:"items"`
+	Missing   []ReportGap   `json:"missing"`
+}
+
+// ReportEntry is a file in a report.
+type ReportEntry struct {
+	Name string `json:"name"`
+	// Objects is the number of objects in it.
+	Objects int `json:"objects,omitempty"`
+	Bytes   int `json:"bytes"`
+	// Truncated reports whether there was more.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// ReportGap is a file that a report lacks, and why.
+type ReportGap struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// Why returns why a part could not be read; empty if it could.
+func (p Part[T]) Why() string {
+	switch {
+	case p.Lacks != nil:
+		return "you may not " + p.Lacks.String()
+	case p.Absent:
+		return "the cluster doesn't have the kind"
+	}
+	return p.Failure
+}
+
+// redacted stands for what a report must not hold.
+const redacted = "(redacted)"
+
+// Redactor removes what may be secret.
+type Redactor struct{ rules []redaction }
+
+// redaction replaces what a pattern matches.
+type redaction struct {
+	pattern *regexp.Regexp
+	with    string
+}
+
+// NewRedactor returns a Redactor.
+func NewRedactor() Redactor {
+	return Redactor{[]redaction{
+		{regexp.MustCompile(`(://)[^/@\s]+@`), "${1}" + redacted + "@"},
+		{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`), "${1} " + redacted},
+		{regexp.MustCompile(`(?i)([\w-]*(?:password|passwd|token|secret|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)[^\s"',;&]+`), "${1}" + redacted},
+		{regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+`), redacted},
+	}}
+}
+
+// Text returns a text without logins.
+func (r Redactor) Text(text string) string {
+	for _, rule := range r.rules {
+		text = rule.pattern.ReplaceAllString(text, rule.with)
+	}
+	return text
+}
+
+// Object returns an object without what may be secret: values of environment variables and headers, fields that are called like a secret, and
+// logins in texts. What kubectl and the API server keep beside it has copies of these values, and goes as well.
+func (r Redactor) Object(object map[string]any) map[string]any {
+	clean := r.fields(object)
+	if metadata, has := clean["metadata"].(map[string]any); has {
+		delete(metadata, "managedFields")
+		if annotations, has := metadata["annotations"].(map[string]any); has {
+			delete(annotations, corev1.LastAppliedConfigAnnotation)
+		}
+	}
+	return clean
+}
+
+func (r Redactor) fields(object map[string]any) map[string]any {
+	clean := make(map[string]any, len(object))
+	for name, inner := range object {
+		if text, isText := inner.(string); isText && text != "" && isSecret(name) {
+			clean[name] = redacted
+			continue
+		}
+		clean[name] = r.value(name, inner)
+	}
+	return clean
+}
+
+// value returns the value of a field without what may be secret.
+func (r Redactor) value(field string, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return r.fields(value)
+	case []any:
+		clean := make([]any, len(value))
+		for i, inner := range value {
+			clean[i] = r.value(field, inner)
+			if pair, is := clean[i].(map[string]any); is && pair["value"] != nil && (field == "env" || strings.HasSuffix(strings.ToLower(field), "headers")) {
+				pair["value"] = redacted
+			}
+		}
+		return clean
+	case string:
+		return r.Text(value)
+	}
+	return value
+}
+
+// isSecret reports whether a field is called like a secret.
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"password", "passwd", "token", "secret", "apikey", "api_key", "api-key", "authorization", "credential"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
+
+// Workload returns the metadata of a workload that concern change control. A report has no other labels and annotations, and nothing of the
+// spec.
+func (r Redactor) Workload(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	kept := map[string]any{}
+	for _, name := range []string{"namespace", "name", "uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "finalizers"} {
+		if value, has := metadata[name]; has {
+			kept[name] = value
+		}
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		pairs, _ := metadata[name].(map[string]any)
+		ours := maps.Clone(pairs)
+		maps.DeleteFunc(ours, func(key string, _ any) bool { return !strings.Contains(key, "altershield") })
+		if len(ours) > 0 {
+			kept[name] = ours
+		}
+	}
+	return r.Object(map[string]any{"apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": kept})
+}
+
+// OfOperator reports whether an Event was recorded by the operator, or is about one of its objects.
+func OfOperator(event map[string]any) bool {
+	source, _ := event["source"].(map[string]any)
+	about, _ := event["involvedObject"].(map[string]any)
+	by, _ := event["reportingComponent"].(string)
+	component, _ := source["component"].(string)
+	version, _ := about["apiVersion"].(string)
+	return strings.Contains(by+component, "altershield") || version == appv1alpha1.GroupVersion.String()
+}
+
+// WorkloadKinds returns the kinds of workloads under change control: the built-in ones, and those of the records.
+func WorkloadKinds(records []appv1alpha1.ChangeWorkload) []appv1alpha1.WorkloadReference {
+	found := BuiltIn("")
+	known := map[appv1alpha1.WorkloadReference]bool{}
+	for _, kind := range found {
+		known[kind] = true
+	}
+	for i := range records {
+		of := ReferenceOf(&records[i])
+		kind := appv1alpha1.WorkloadReference{APIVersion: of.APIVersion, Kind: of.Kind}
+		if !known[kind] {
+			known[kind] = true
+			found = append(found, kind)
+		}
+	}
+	return found
+}

@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+func TestRedactorRemovesWhatMayBeSecret(t *testing.T) {
+	g := NewWithT(t)
+	object := map[string]any{
+		"metadata": map[string]any{
+			"name": "web", "managedFields": []any{"f"},
+			"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"env":"s3cret"}`, "note": "kept"},
+		},
+		"spec": map[string]any{
+			"url": "https://bob:s3cret@prometheus/api", "replicas": int64(3), "dbPassword": "s3cret", "secretRef": map[string]any{"name": "token-of-x"},
+			"headers": []any{map[string]any{"name": "X-Tenant", "value": "s3cret"}},
+			"containers": []any{map[string]any{
+				"name": "web", "args": []any{"--token=s3cret", "--port=8080"},
+				"env": []any{map[string]any{"name": "A", "value": "s3cret"}, map[string]any{"name": "B", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "x", "key": "k"}}}},
+			}},
+		},
+	}
+	g.Expect(view.NewRedactor().Object(object)).To(Equal(map[string]any{
+		"metadata": map[string]any{"name": "web", "annotations": map[string]any{"note": "kept"}},
+		"spec": map[string]any{
+			"url": "https://(redacted)@prometheus/api", "replicas": int64(3), "dbPassword": "(redacted)", "secretRef": map[string]any{"name": "token-of-x"},
+			"headers": []any{map[string]any{"name": "X-Tenant", "value": "(redacted)"}},
+			"containers": []any{map[string]any{
+				"name": "web", "args": []any{"--token=(redacted)", "--port=8080"},
+				"env": []any{map[string]any{"name": "A", "value": "(redacted)"}, map[string]any{"name": "B", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "x", "key": "k"}}}},
+			}},
+		},
+	}))
+	g.Expect(object["spec"]).To(HaveKeyWithValue("dbPassword", "s3cret"), "the object itself stays")
+}
+
+func TestRedactorRemovesLoginsFromTexts(t *testing.T) {
+	for text, wanted := range map[string]string{
+		"GET https://u:p@host/x":                     "GET https://(redacted)@host/x",
+		"Authorization: Bearer abcdefgh12345":        "Authorization: Bearer (redacted)",
+		`{"msg":"x","apiKey":"k1","n":1}`:            `{"msg":"x","apiKey":"(redacted)","n":1}`,
+		"db_password = hunter2; port=1":              "db_password = (redacted); port=1",
+		"jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl": "jwt (redacted)",
+		"release 7 failed: 5xx above 1%":             "release 7 failed: 5xx above 1%",
+	} {
+		NewWithT(t).Expect(view.NewRedactor().Text(text)).To(Equal(wanted))
+	}
+}
+
+func TestReportHasMetadataOfWorkloadsAlone(t *testing.T) {
+	NewWithT(t).Expect(view.NewRedactor().Workload(map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"x": "s3cret"},
+		"metadata": map[string]any{
+			"namespace": "shop", "name": "web", "labels": map[string]any{"team": "s3cret", "altershield.defense.antgroup.com/suspend": "1"}, "annotations": map[string]any{"x": "s3cret"},
+		},
+	})).To(Equal(map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
+		"namespace": "shop", "name": "web", "labels": map[string]any{"altershield.defense.antgroup.com/suspend": "1"},
+	}}))
+}
+
+func TestReportHasEventsOfTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(view.OfOperator(map[string]any{"reportingComponent": "altershield-operator"})).To(BeTrue())
+	g.Expect(view.OfOperator(map[string]any{"source": map[string]any{"component": "altershield-operator"}})).To(BeTrue())
+	g.Expect(view.OfOperator(map[string]any{"involvedObject": map[string]any{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1"}})).To(BeTrue())
+	g.Expect(view.OfOperator(map[string]any{"source": map[string]any{"component": "kubelet"}})).To(BeFalse())
+}
+
+func TestReportHasTheKindsOfTheRecords(t *testing.T) {
+	clone := record(1, "a1", func(record *appv1alpha1.ChangeWorkload) {
+		record.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"}
+	})
+	kinds := view.WorkloadKinds([]appv1alpha1.ChangeWorkload{record(1, "a1"), clone, clone})
+	NewWithT(t).Expect(kinds).To(HaveLen(6))
+	NewWithT(t).Expect(kinds[5]).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet"}))
+}
