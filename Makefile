@@ -157,6 +157,10 @@ build: ## Build the manager into bin/manager.
 build-plugin: ## Build the kubectl plugin into bin/kubectl-altershield.
 	@CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w $(LDFLAGS)" -o bin/kubectl-altershield ./cmd/kubectl-altershield
 
+.PHONY: plugin-archives
+plugin-archives: ## Pack the kubectl plugin of VERSION for each platform into bin/plugin, with checksums and a manifest for krew.
+	@CGO_ENABLED=0 go run ./hack/krew --version "$(VERSION)" --commit "$(COMMIT)" --epoch "$(SOURCE_DATE_EPOCH)"
+
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
