@@ -25,7 +25,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -34,10 +34,10 @@ import (
 // shopRecords returns the ChangeRecords of releases of workloads as a GitOps client makes them, the oldest first. Of ten releases of a workload, the
 // third fails, and the fourth is the rollback from it. Each fifth one had an approval. They are as the API server stores them, apart from
 // metadata.managedFields.
-func shopRecords(t *testing.T, workloads, releases int) []*unstructured.Unstructured {
+func shopRecords(t *testing.T, workloads, releases int) []*appv1alpha1.ChangeRecord {
 	t.Helper()
 	g := NewWithT(t)
-	var all []*unstructured.Unstructured
+	var all []*appv1alpha1.ChangeRecord
 	for number := range workloads {
 		var facts RecordFacts
 		for release := range int64(releases) {
@@ -48,20 +48,18 @@ func shopRecords(t *testing.T, workloads, releases int) []*unstructured.Unstruct
 			}
 			facts.Approvals = nil
 			if release%5 == 0 {
-				facts.Approvals = []appv1alpha1.ChangeApproval{{Spec: appv1alpha1.ChangeApprovalSpec{ApprovedBy: "carol@example.com", Reason: "CHG0041877"}}}
+				facts.Approvals = []appv1alpha1.ChangeApproval{{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now)}, Spec: appv1alpha1.ChangeApprovalSpec{ApprovedBy: "carol@example.com", Reason: "CHG0041877"}}}
 			}
 			plan := PlanRecord(&appv1alpha1.ChangeWorkload{ObjectMeta: workload.ObjectMeta, Spec: workload.Spec}, &workload.Status, facts.End)
 			record := NewChangeRecord(workload, &workload.Status, *plan, facts, now)
 			record.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
 			record.UID, record.CreationTimestamp, record.Generation = types.UID(fmt.Sprintf("5f0c7d7e-9a55-4be5-8f6f-%012d", len(all))), metav1.NewTime(now), 1
-			encoded, err := json.Marshal(record)
+			spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&record.Spec)
 			g.Expect(err).NotTo(HaveOccurred())
-			stored := &unstructured.Unstructured{}
-			g.Expect(json.Unmarshal(encoded, stored)).To(Succeed())
 			facts.Previous = record
-			_, facts.PreviousHash, err = DecodeRecord(stored)
+			facts.PreviousHash, err = RecordHash(record.Namespace, record.Name, spec)
 			g.Expect(err).NotTo(HaveOccurred())
-			all = append(all, stored)
+			all = append(all, record)
 		}
 	}
 	return all
