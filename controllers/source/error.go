@@ -20,9 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -105,7 +103,7 @@ func ofResponse(status int, header http.Header, body []byte, now time.Time) *Err
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return &Error{Kind: KindUnauthorized, Message: fmt.Sprintf("the source doesn't accept the credentials (HTTP %d): see spec.auth", status)}
 	case status == http.StatusTooManyRequests:
-		return &Error{Kind: KindThrottled, Message: tooMany, RetryAfter: retryAfter(header, now)}
+		return &Error{Kind: KindThrottled, Message: tooMany, RetryAfter: RetryAfter(header, now)}
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
 		return &Error{Kind: KindBadQuery, Message: fmt.Sprintf("the source refuses the query (HTTP %d)%s", status, reported(body))}
 	case status/100 == 3:
@@ -126,8 +124,8 @@ func reported(body []byte) string {
 	return ": " + oneline.Of(answer.Error, maxMessage)
 }
 
-// retryAfter returns the pause for which a response asks, in seconds or until a date.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+// RetryAfter returns the pause for which a response asks, in seconds or until a date.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
 	wanted, pause := header.Get("Retry-After"), defaultRetryAfter
 	if seconds, err := strconv.Atoi(wanted); err == nil {
 		pause = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
@@ -145,15 +143,6 @@ func ofFault(fault error, timeout time.Duration, maxBytes int32) *Error {
 	if errors.Is(fault, errTooLarge) {
 		return &Error{Kind: KindTooLarge, Message: fmt.Sprintf("the answer has more than limits.maxBytes, %d bytes", maxBytes), err: fault}
 	}
-	message := fault.Error()
-	if late, ok := errors.AsType[net.Error](fault); ok && late.Timeout() {
-		message = fmt.Sprintf("no answer within limits.timeoutSeconds, %s", timeout)
-	} else if unresolved, ok := errors.AsType[*net.DNSError](fault); ok {
-		message = fmt.Sprintf("the host %s can't be resolved", unresolved.Name)
-	} else if broken, ok := errors.AsType[*net.OpError](fault); ok {
-		message = fmt.Sprintf("%s: %s", broken.Op, broken.Err)
-	} else if asked, ok := errors.AsType[*url.Error](fault); ok {
-		message = asked.Err.Error()
-	}
-	return &Error{Kind: KindUnavailable, Message: oneline.Of(message, maxMessage), err: fault}
+	late := fmt.Sprintf("no answer within limits.timeoutSeconds, %s", timeout)
+	return &Error{Kind: KindUnavailable, Message: Explain(fault, late), err: fault}
 }

@@ -18,11 +18,9 @@ package source
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -65,23 +63,7 @@ type exchange struct {
 var _ api.Client = &exchange{}
 
 func newExchange(to connection, guard Guard, clock clock.PassiveClock) *exchange {
-	return &exchange{connection: to, clock: clock, http: &http.Client{
-		// A redirect would carry the credentials elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			Proxy:       nil, // the guard would only see the proxy
-			DialContext: (&net.Dialer{Timeout: to.timeout, Control: guard.control}).DialContext,
-			TLSClientConfig: &tls.Config{
-				MinVersion: tls.VersionTLS12, RootCAs: to.authority, ServerName: to.serverName,
-			},
-			TLSHandshakeTimeout:    to.timeout,
-			ForceAttemptHTTP2:      true,
-			MaxConnsPerHost:        to.slots,
-			MaxIdleConnsPerHost:    to.slots,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: maxHeader,
-		},
-	}}
+	return &exchange{connection: to, clock: clock, http: guard.Client(to.authority, to.serverName, to.timeout, to.slots)}
 }
 
 // URL returns the address of an endpoint. Those of queries have no arguments in their paths.

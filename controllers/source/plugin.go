@@ -19,19 +19,12 @@ package source
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/signature"
 )
-
-// leastKey is the fewest bytes of a key of signatures, as Standard Webhooks wants it.
-const leastKey = 24
 
 // Plugin asks a source of the type HTTP about the workloads of one namespace.
 type Plugin struct {
@@ -101,13 +94,8 @@ func (e *exchange) post(ctx context.Context, id string, body []byte) (received, 
 	if err != nil {
 		return received{}, fmt.Errorf("making a request to spec.url: %w", err)
 	}
-	sent := strconv.FormatInt(e.clock.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Webhook-Id", id)
-	request.Header.Set("Webhook-Timestamp", sent)
-	if e.signing != nil {
-		request.Header.Set("Webhook-Signature", sign(e.signing, id, sent, body))
-	}
+	signature.Sign(request.Header, e.signing, id, e.clock.Now(), body)
 	answer, err := e.send(ctx, request)
 	if err != nil {
 		return received{}, err
@@ -141,13 +129,6 @@ func (e *exchange) head(ctx context.Context) error {
 	return nil
 }
 
-// sign returns the signature of a body.
-func sign(key []byte, id, sent string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s.%s.%s", id, sent, body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // signingKey returns a key of signatures, as it is or as Standard Webhooks writes it.
 func (s secrets) signingKey(ref *appv1alpha1.SourceSecret) ([]byte, *Error) {
 	const place = "spec.signing.secretRef"
@@ -155,18 +136,9 @@ func (s secrets) signingKey(ref *appv1alpha1.SourceSecret) ([]byte, *Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	unusable := func(why string) *Error {
-		return &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: %s of Secret %s %s", place, appv1alpha1.SourceSigningKey, ref.Name, why)}
-	}
-	key := []byte(text)
-	if encoded, isStandard := strings.CutPrefix(text, "whsec_"); isStandard {
-		var err error
-		if key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-			return nil, unusable("is no base64 after whsec_")
-		}
-	}
-	if len(key) < leastKey {
-		return nil, unusable(fmt.Sprintf("has less than %d bytes", leastKey))
+	key, err := signature.Key(text)
+	if err != nil {
+		return nil, &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: %s of Secret %s %s", place, appv1alpha1.SourceSigningKey, ref.Name, err)}
 	}
 	return key, nil
 }

@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package source
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
+)
+
+// Client returns a client that connects only where the guard permits. Without an authority, the public ones are trusted. An empty server name
+// is that of the address.
+func (g Guard) Client(authority *x509.CertPool, serverName string, timeout time.Duration, connections int) *http.Client {
+	return &http.Client{
+		// A redirect would carry the credentials elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:                  nil, // the guard would only see the proxy
+			DialContext:            (&net.Dialer{Timeout: timeout, Control: g.control}).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority, ServerName: serverName},
+			TLSHandshakeTimeout:    timeout,
+			ForceAttemptHTTP2:      true,
+			MaxConnsPerHost:        connections,
+			MaxIdleConnsPerHost:    connections,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+	}
+}
+
+// Refused returns what kind of an address the guard refused, empty if it refused none.
+func Refused(fault error) string {
+	if refused, ok := errors.AsType[*refusal](fault); ok {
+		return refused.what
+	}
+	return ""
+}
+
+// Explain returns why a request has no usable response, without the address. late is the message for one that came too late.
+func Explain(fault error, late string) string {
+	message := fault.Error()
+	if timeout, ok := errors.AsType[net.Error](fault); ok && timeout.Timeout() {
+		message = late
+	} else if unresolved, ok := errors.AsType[*net.DNSError](fault); ok {
+		message = fmt.Sprintf("the host %s can't be resolved", unresolved.Name)
+	} else if broken, ok := errors.AsType[*net.OpError](fault); ok {
+		message = fmt.Sprintf("%s: %s", broken.Op, broken.Err)
+	} else if asked, ok := errors.AsType[*url.Error](fault); ok {
+		message = asked.Err.Error()
+	}
+	return oneline.Of(message, maxMessage)
+}
