@@ -78,7 +78,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"How long reconciles and requests may take to finish on shutdown.")
 	o.traces.Bind(flags)
 	flags.Var(&o.sourceGuard, "source-allow-cidr",
-		"`CIDRs`, separated by commas, to which VerificationSources may lead whatever they are. "+
+		"`CIDRs`, separated by commas, to which VerificationSources and ChangeSubscriptions may lead whatever they are. "+
 			"Without it, the operator connects to no loopback, link-local, multicast or metadata address for them.")
 	o.bindServer(flags)
 }

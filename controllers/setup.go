@@ -20,6 +20,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
@@ -32,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changerecord"
+	"github.com/traas-stack/altershield-operator/controllers/changesubscription"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
@@ -91,7 +93,7 @@ type Options struct {
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
-	// SourceGuard decides to which addresses of VerificationSources the operator connects.
+	// SourceGuard decides to which addresses of VerificationSources and ChangeSubscriptions the operator connects.
 	SourceGuard source.Guard
 }
 
@@ -115,6 +117,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return err
 	}
 	sourceMetrics, err := source.NewMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
+	notifications, err := changesubscription.NewMetrics(options.Metrics)
 	if err != nil {
 		return err
 	}
@@ -159,6 +165,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		},
 		"VerificationSource": &verificationsource.Reconciler{
 			Client: kube, Clock: options.Clock, Sources: sources, Namespace: options.Namespace,
+		},
+		"ChangeSubscription": &changesubscription.Reconciler{
+			Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Metrics: notifications, Clock: options.Clock,
+			Guard: options.SourceGuard, Namespace: options.Namespace, Jitter: rand.Float64,
 		},
 		"ReleaseGate":    &releasegate.Reconciler{Client: kube, Namespace: options.Namespace},
 		"ChangeApproval": &changeapproval.Reconciler{Client: kube, Clock: options.Clock},

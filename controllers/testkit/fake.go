@@ -80,7 +80,7 @@ func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 		WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).
 		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}, &appv1alpha1.ControlledKind{},
 			&appv1alpha1.ChangeFreeze{}, &appv1alpha1.BreakGlass{}, &appv1alpha1.ReleasePolicy{}, &appv1alpha1.ChangeApproval{}, &appv1alpha1.VerificationPolicy{},
-			&appv1alpha1.VerificationSource{}, &appv1alpha1.ChangeVerdict{})
+			&appv1alpha1.VerificationSource{}, &appv1alpha1.ChangeVerdict{}, &appv1alpha1.ChangeSubscription{})
 	if err := index.Setup(t.Context(), fakeIndexer{builder}, Kinds()); err != nil {
 		t.Fatal(err)
 	}

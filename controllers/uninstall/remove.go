@@ -198,7 +198,7 @@ func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes", "releasepolicies", "releasegates", "changeapprovals", "changeverdicts", "changerecords", "verificationpolicies", "verificationsources"); err != nil {
+	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes", "releasepolicies", "releasegates", "changeapprovals", "changeverdicts", "changerecords", "verificationpolicies", "verificationsources", "changesubscriptions"); err != nil {
 		return err
 	}
 	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds", "changefreezes", "breakglasses")

@@ -88,6 +88,7 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		"CustomResourceDefinition <none> releasepolicies.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> verificationpolicies.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> verificationsources.app.ops.cloud.alipay.com",
+		"CustomResourceDefinition <none> changesubscriptions.app.ops.cloud.alipay.com",
 		"APIService <none> v1alpha1.app.ops.cloud.alipay.com", "OpsConfigInfo elsewhere blocking", "ChangeWorkload elsewhere stuck",
 		"ControlledKind <none> gadgets.example.com",
 	))

@@ -61,6 +61,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"releasepolicies.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"verificationpolicies.app.ops.cloud.alipay.com":              {"CustomResourceDefinition"},
 		"verificationsources.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
+		"changesubscriptions.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
 		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"changeverdicts.app.ops.cloud.alipay.com":                    {"CustomResourceDefinition"},

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
+	"github.com/traas-stack/altershield-operator/controllers/changesubscription"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
@@ -97,7 +98,8 @@ func metrics() (table, error) {
 	_, err7 := routers.New(routers.Options{Receiver: altershield.Callbacks{}, Metrics: registry})
 	_, err8 := source.NewMetrics(registry)
 	_, err9 := delivery.New(registry, nil)
-	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9, registry.Register(statemetrics.New(nil, nil)),
+	_, err10 := changesubscription.NewMetrics(registry)
+	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, registry.Register(statemetrics.New(nil, nil)),
 		webhooks.RegisterExpiry(registry, ""), buildinfo.Build{}.Register(registry))
 	slices.SortFunc(registry.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 	return registry.rows, err

@@ -65,6 +65,7 @@ func comparesMetrics(ctx context.Context) {
 	DeferCleanup(func(ctx context.Context) {
 		kubectl(ctx, "delete", "vsrc", "prometheus", "-n", system, "--ignore-not-found")
 	})
+	subscribes(ctx)
 	asks(ctx, "http://127.0.0.1:9090",
 		"False AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr")
 	asks(ctx, address, "True Ready the source answers")
@@ -105,6 +106,19 @@ func asks(ctx context.Context, address, expected string) {
 	Eventually(ctx, func(ctx context.Context) (string, error) {
 		return run(ctx, "kubectl", "get", "vsrc", "prometheus", "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
 	}).Should(Equal(expected))
+}
+
+// subscribes creates a ChangeSubscription that sends nothing, as no chat is there, and waits until its status shows that.
+func subscribes(ctx context.Context) {
+	GinkgoHelper()
+	commands := documented("docs/notifications.md", "A first subscription")
+	must(ctx, "bash", "-ec", strings.ReplaceAll(commands, "  environment: production\n", "  environment: production\n  suspend: true\n"))
+	DeferCleanup(func(ctx context.Context) {
+		kubectl(ctx, "delete", "csub/shop", "secret/dingtalk", "-n", system, "--ignore-not-found")
+	})
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		return run(ctx, "kubectl", "get", "csub", "shop", "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
+	}).Should(Equal("False Suspended spec.suspend is set"))
 }
 
 // scrapes returns the address of a real Prometheus that reads some pods once in each interval. Debian's doesn't discover them at the API server.

@@ -158,7 +158,7 @@ func watched() []string {
 	return []string{
 		"namespaces", "deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions", "pods",
 		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "changefreezes", "breakglasses",
-		"releasepolicies", "releasegates", "changeapprovals", "changeverdicts", "verificationpolicies", "verificationsources", "webapps",
+		"releasepolicies", "releasegates", "changeapprovals", "changeverdicts", "verificationpolicies", "verificationsources", "changesubscriptions", "webapps",
 	}
 }
 

@@ -76,7 +76,7 @@ func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 		seen[disturbance.Resources[0]] = append(seen[disturbance.Resources[0]], name)
 		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
 	}
-	g.Expect(seen).To(HaveLen(20))
+	g.Expect(seen).To(HaveLen(21))
 	for resource, views := range seen {
 		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
 	}

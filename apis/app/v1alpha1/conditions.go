@@ -260,6 +260,8 @@ const (
 	EventServerUnavailable = "ServerUnavailable"
 	// EventBatchNotChecked on a ChangeWorkload reports a batch that was not checked, the reason, and whether it counts as passed.
 	EventBatchNotChecked = "BatchNotChecked"
+	// EventNotificationsDropped on a ChangeSubscription reports events that its receiver didn't take.
+	EventNotificationsDropped = "NotificationsDropped"
 	// EventConfigRestored on an OpsConfigInfo reports that it was created with its documented default.
 	EventConfigRestored = "ConfigRestored"
 	// EventConfigIgnored on an OpsConfigInfo reports that it has no effect.

@@ -41,6 +41,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ChangeRecord{}, &ChangeRecordList{},
 		&VerificationPolicy{}, &VerificationPolicyList{},
 		&VerificationSource{}, &VerificationSourceList{},
+		&ChangeSubscription{}, &ChangeSubscriptionList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

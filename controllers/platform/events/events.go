@@ -56,6 +56,7 @@ const (
 	actionRollBack  = "RollBack"
 	actionAdmit     = "Admit"
 	actionConfigure = "Configure"
+	actionNotify    = "Notify"
 )
 
 // ReleaseRecorded reports that a release began, with its author and changes.
@@ -297,6 +298,14 @@ func RecordNotWritten(workload client.Object, released *appv1alpha1.ChangeWorklo
 	event := warning(workload, released, appv1alpha1.EventRecordNotWritten, err.Error())
 	event.Action = actionKeep
 	return event
+}
+
+// NotificationsDropped reports that a receiver took some messages neither at once nor later.
+func NotificationsDropped(subscription *appv1alpha1.ChangeSubscription, count int, why string) Event {
+	return Event{
+		Regarding: subscription, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventNotificationsDropped, Action: actionNotify,
+		Note: fmt.Sprintf("%d of its events could not be delivered: %s", count, why),
+	}
 }
 
 // warning returns a warning about the checks of a release.

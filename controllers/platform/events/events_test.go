@@ -50,6 +50,7 @@ func TestEvent(t *testing.T) {
 	}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "s-1"}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1"}}
+	subscription := &appv1alpha1.ChangeSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "shop"}}
 	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "blocking"}}
 	reference := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "sleep", UID: "d-1"}
 	ofVersion := &corev1.ObjectReference{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Namespace: "default", Name: "sleep--x--b"}
@@ -83,6 +84,8 @@ func TestEvent(t *testing.T) {
 		{events.StepBegun(workload, released, "step 2 of 3: 5 of 20 pods"), workload, released, "Normal", "StepBegun", "Verify", "release b: step 2 of 3: 5 of 20 pods"},
 		{events.StepLate(workload, released, "step 2 of 3: 4 of 5 pods passed"), workload, released, "Warning", "StepDeadline", "Verify",
 			"release b: step 2 of 3: 4 of 5 pods passed"},
+		{events.NotificationsDropped(subscription, 2, "the receiver failed for 1h0m0s"), subscription, nil, "Warning", "NotificationsDropped", "Notify",
+			"2 of its events could not be delivered: the receiver failed for 1h0m0s"},
 		{events.RecordNotWritten(workload, released, broken), workload, released, "Warning", "RecordNotWritten", "Keep", "release b: broken"},
 		{events.CheckFailed(workload, released, &failedHold), workload, released, "Warning", "CheckFailed", "Verify",
 			"release b: check smoke of VerificationPolicy shop/web failed, which only warns: Passed is Unknown"},

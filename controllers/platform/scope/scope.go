@@ -72,6 +72,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ChangeVerdict{}:      {},
 			&appv1alpha1.VerificationPolicy{}: {},
 			&appv1alpha1.VerificationSource{}: {},
+			&appv1alpha1.ChangeSubscription{}: {},
 		},
 	}
 	known := map[reflect.Type]bool{}

@@ -53,7 +53,7 @@ func TestCacheOptionsHoldTheKindsOfOneWorkloadAndNoOther(t *testing.T) {
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.Pod",
 		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind",
 		"*v1alpha1.ChangeFreeze", "*v1alpha1.BreakGlass", "*v1alpha1.ReleasePolicy", "*v1alpha1.ReleaseGate", "*v1alpha1.ChangeApproval", "*v1alpha1.ChangeVerdict",
-		"*v1alpha1.VerificationPolicy", "*v1alpha1.VerificationSource"))
+		"*v1alpha1.VerificationPolicy", "*v1alpha1.VerificationSource", "*v1alpha1.ChangeSubscription"))
 	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind without a watch is never watched by accident")
 }
 
@@ -68,7 +68,7 @@ func TestCacheOptionsShareATypeOfSeveralKinds(t *testing.T) {
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.StatefulSet", "*v1.DaemonSet", "*v1.ControllerRevision", "*v1.CronJob", "*v1.Job", "*v1.Pod",
 		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind",
 		"*v1alpha1.ChangeFreeze", "*v1alpha1.BreakGlass", "*v1alpha1.ReleasePolicy", "*v1alpha1.ReleaseGate", "*v1alpha1.ChangeApproval", "*v1alpha1.ChangeVerdict",
-		"*v1alpha1.VerificationPolicy", "*v1alpha1.VerificationSource"))
+		"*v1alpha1.VerificationPolicy", "*v1alpha1.VerificationSource", "*v1alpha1.ChangeSubscription"))
 }
 
 func TestCacheOptionsSelect(t *testing.T) {

@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package changesubscription
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
+)
+
+// choice is what a subscription selects. A nil selector selects everything.
+type choice struct {
+	events                []appv1alpha1.SubscribedEvent
+	namespaces, workloads labels.Selector
+}
+
+// newChoice returns what a subscription selects, or why its spec is unusable.
+func newChoice(spec *appv1alpha1.ChangeSubscriptionSpec) (chosen choice, problem string) {
+	chosen.events = spec.Events
+	for _, selector := range []struct {
+		place string
+		from  *metav1.LabelSelector
+		to    *labels.Selector
+	}{{"spec.namespaceSelector", spec.NamespaceSelector, &chosen.namespaces}, {"spec.selector", spec.Selector, &chosen.workloads}} {
+		if selector.from == nil {
+			continue
+		}
+		compiled, err := metav1.LabelSelectorAsSelector(selector.from)
+		if err != nil {
+			return choice{}, oneline.Of(selector.place+": "+err.Error(), 256)
+		}
+		*selector.to = compiled
+	}
+	return chosen, ""
+}
+
+// find returns the events since a time that a choice selects, in the order of time.
+func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) ([]notice.Event, error) {
+	var releases appv1alpha1.ChangeWorkloadList
+	if err := r.Client.List(ctx, &releases, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the ChangeWorkloads: %w", err)
+	}
+	search := search{Reconciler: r, choice: chosen, namespaces: map[string]bool{}, workloads: map[types.UID]bool{}}
+	var found []notice.Event
+	for i := range releases.Items {
+		for _, event := range notice.Of(&releases.Items[i], since) {
+			if !notice.Selects(chosen.events, event.Name) {
+				continue
+			}
+			selected, err := search.selects(ctx, &event)
+			if err != nil {
+				return nil, err
+			}
+			if selected {
+				found = append(found, event)
+			}
+		}
+	}
+	slices.SortStableFunc(found, notice.Compare)
+	return found, nil
+}
+
+// search reads each namespace and each workload once.
+type search struct {
+	*Reconciler
+	choice
+	namespaces map[string]bool
+	workloads  map[types.UID]bool
+}
+
+// selects reports whether the namespace and the workload of an event are selected.
+func (s *search) selects(ctx context.Context, event *notice.Event) (bool, error) {
+	if s.choice.namespaces != nil {
+		selected, known := s.namespaces[event.Namespace]
+		if !known {
+			var err error
+			if selected, err = s.matches(ctx, &corev1.Namespace{}, client.ObjectKey{Name: event.Namespace}, s.choice.namespaces); err != nil {
+				return false, err
+			}
+			s.namespaces[event.Namespace] = selected
+		}
+		if !selected {
+			return false, nil
+		}
+	}
+	if s.choice.workloads == nil {
+		return true, nil
+	}
+	if selected, known := s.workloads[event.Workload.UID]; known {
+		return selected, nil
+	}
+	kind := s.Kinds.Snapshot().ByGroupKind(schema.FromAPIVersionAndKind(event.Workload.APIVersion, event.Workload.Kind).GroupKind())
+	if kind == nil {
+		return false, nil
+	}
+	selected, err := s.matches(ctx, kind.New(), client.ObjectKey{Namespace: event.Namespace, Name: event.Workload.Name}, s.choice.workloads)
+	s.workloads[event.Workload.UID] = selected && err == nil
+	return selected, err
+}
+
+// matches reports whether an object that the cache has is selected.
+func (s *search) matches(ctx context.Context, object client.Object, key client.ObjectKey, selector labels.Selector) (bool, error) {
+	err := s.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %T %s for spec.namespaceSelector or spec.selector: %w", object, key, err)
+	}
+	return selector.Matches(labels.Set(object.GetLabels())), nil
+}

@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+// Package notice decides what is told of releases: which events there are, and which messages are due. It does no I/O.
+package notice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Event is what happened to a release.
+type Event struct {
+	// ID is the same on every replica and after a restart, so that a receiver can drop what it has already.
+	ID   string
+	Name appv1alpha1.SubscribedEvent
+	// At is when it happened.
+	At        time.Time
+	Workload  appv1alpha1.WorkloadReference
+	Namespace string
+	// Release is the number of the release, Version its version.
+	Release int64
+	Version string
+	// Observed reports whether the kind of the workload is only observed.
+	Observed bool
+	By       string
+	Changes  []string
+	// Counts are the numbers of pods; zero before the release was looked at.
+	Counts appv1alpha1.PodCounts
+	// Reason and Message say why it happened.
+	Reason, Message string
+	// Rollback is the rollback that made the release, nil for others.
+	Rollback *appv1alpha1.Rollback
+	// Began is when the release was recorded.
+	Began time.Time
+}
+
+// IsUrgent reports whether an event is told at once, and not in a digest.
+func (e *Event) IsUrgent() bool {
+	switch e.Name {
+	case appv1alpha1.NotifyStarted, appv1alpha1.NotifyVerified, appv1alpha1.NotifySuperseded:
+		return false
+	}
+	return true
+}
+
+// IsFailure reports whether an event is a failure of a release.
+func (e *Event) IsFailure() bool {
+	switch e.Name {
+	case appv1alpha1.NotifySuspended, appv1alpha1.NotifyFailed, appv1alpha1.NotifyRolledBack, appv1alpha1.NotifyUnchecked:
+		return true
+	}
+	return false
+}
+
+// Selects reports whether a subscription to events has one of a name. A failure brings with it what ends it.
+func Selects(events []appv1alpha1.SubscribedEvent, name appv1alpha1.SubscribedEvent) bool {
+	if slices.Contains(events, name) || slices.Contains(events, appv1alpha1.NotifyAll) {
+		return true
+	}
+	isFailure := (&Event{Name: name}).IsFailure()
+	switch {
+	case slices.Contains(events, appv1alpha1.NotifyFailures):
+		return isFailure || name == appv1alpha1.NotifyRecovered || name == appv1alpha1.NotifyRollbackVerified
+	case name == appv1alpha1.NotifyRecovered:
+		return slices.Contains(events, appv1alpha1.NotifySuspended)
+	}
+	return false
+}
+
+// IDOf returns the UUID of an event, of version 5. The ordinal tells apart what happens to a release repeatedly.
+func IDOf(workload types.UID, release int64, name appv1alpha1.SubscribedEvent, ordinal int64) string {
+	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s/%d/%s/%d", workload, release, name, ordinal)).String()
+}
+
+// space is the namespace of the UUIDs: that of the API group as a DNS name.
+func space() uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceDNS, []byte(appv1alpha1.GroupVersion.Group))
+}
+
+// Of returns the events of the present release of a ChangeWorkload that happened at a time or later, oldest first.
+func Of(workload *appv1alpha1.ChangeWorkload, since time.Time) []Event {
+	if workload.Spec.Baseline {
+		return nil
+	}
+	found := &finder{workload: workload, since: since}
+	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
+	found.add(appv1alpha1.NotifyStarted, began, 0, "", "")
+	if workload.Spec.IgnoredSuspend {
+		found.add(appv1alpha1.NotifyBypassed, began, began.Unix(), "IgnoredSuspend", "the release passed a suspension by the label "+appv1alpha1.LabelIgnoredSuspend)
+	}
+	if workload.Status.ObservedRelease == workload.Spec.Release {
+		found.addOfStatus(&workload.Status)
+	}
+	slices.SortStableFunc(found.events, Compare)
+	return found.events
+}
+
+// Compare orders events by time.
+func Compare(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Release, b.Release)) }
+
+// finder collects the events of a release.
+type finder struct {
+	workload *appv1alpha1.ChangeWorkload
+	since    time.Time
+	events   []Event
+}
+
+// addOfStatus adds the events that the status of the release shows.
+func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
+	if pass := status.BreakGlass; pass != nil {
+		f.add(appv1alpha1.NotifyBypassed, pass.Time.Time, pass.Time.Unix(), appv1alpha1.ReasonBreakGlass, pass.User+" used the BreakGlass "+pass.Name)
+	}
+	verified := condition(status, appv1alpha1.ConditionVerified)
+	switch suspended := condition(status, appv1alpha1.ConditionSuspended); {
+	case suspended.Status == metav1.ConditionTrue:
+		f.addTransition(appv1alpha1.NotifySuspended, suspended, verified.Reason, verified.Message)
+	case suspended.Reason == appv1alpha1.ReasonLifted:
+		f.addTransition(appv1alpha1.NotifyRecovered, suspended, suspended.Reason, suspended.Message)
+	case suspended.Type != "":
+		f.addTransition(appv1alpha1.NotifyFailed, suspended, verified.Reason, verified.Message)
+	}
+	rolledBack := condition(status, appv1alpha1.ConditionRolledBack)
+	isRolledBack := rolledBack.Status == metav1.ConditionTrue
+	if isRolledBack {
+		f.addTransition(appv1alpha1.NotifyRolledBack, rolledBack, rolledBack.Reason, rolledBack.Message)
+	}
+	switch {
+	case decide.IsSettled(f.workload) && f.workload.Spec.Rollback != nil:
+		f.addTransition(appv1alpha1.NotifyRollbackVerified, verified, verified.Reason, verified.Message)
+	case decide.IsSettled(f.workload):
+		f.addTransition(appv1alpha1.NotifyVerified, verified, verified.Reason, verified.Message)
+	case status.Status == appv1alpha1.ChangeWorkloadFailed:
+		f.add(appv1alpha1.NotifyUnchecked, time.Unix(status.EntryTimeUnix, 0), status.EntryTimeUnix, verified.Reason, verified.Message)
+	case verified.Reason == appv1alpha1.ReasonSuperseded && !isRolledBack:
+		// Such a condition may have the time of an earlier reason: that of the write is the one that is late enough.
+		f.add(appv1alpha1.NotifySuperseded, time.Unix(status.UpdateTimeUnix, 0), 0, verified.Reason, verified.Message)
+	}
+	if frozen := condition(status, appv1alpha1.ConditionFrozen); frozen.Status == metav1.ConditionTrue {
+		f.addTransition(appv1alpha1.NotifyFrozen, frozen, frozen.Reason, frozen.Message)
+	}
+	if paced := condition(status, appv1alpha1.ConditionPaced); paced.Reason == appv1alpha1.ReasonAwaitingApproval && status.Pace != nil {
+		f.add(appv1alpha1.NotifyApprovalAwaited, time.Unix(status.UpdateTimeUnix, 0), int64(status.Pace.Step), paced.Reason, paced.Message)
+	}
+}
+
+// condition returns a condition of a release, an empty one where it has none.
+func condition(status *appv1alpha1.ChangeWorkloadStatus, kind string) metav1.Condition {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
+}
+
+// addTransition adds an event that happened when a condition changed.
+func (f *finder) addTransition(name appv1alpha1.SubscribedEvent, changed metav1.Condition, reason, message string) {
+	f.add(name, changed.LastTransitionTime.Time, changed.LastTransitionTime.Unix(), reason, message)
+}
+
+func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64, reason, message string) {
+	if at.Before(f.since) {
+		return
+	}
+	spec, of := &f.workload.Spec, decide.RecordedWorkload(f.workload)
+	event := Event{
+		ID: IDOf(of.UID, spec.Release, name, ordinal), Name: name, At: at.UTC(), Workload: of, Namespace: f.workload.Namespace,
+		Release: spec.Release, Version: spec.Reversion, Observed: spec.Observed, By: spec.ReleasedBy, Changes: spec.Changes,
+		Reason: reason, Message: message, Rollback: spec.Rollback, Began: time.Unix(spec.CreateTimeUnix, 0).UTC(),
+	}
+	if f.workload.Status.ObservedRelease == spec.Release {
+		event.Counts = f.workload.Status.Counts
+	}
+	f.events = append(f.events, event)
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package notice
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// start is when the release of releaseOf was recorded.
+func start() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
+
+// after returns the time some seconds after the start.
+func after(seconds int) time.Time { return start().Add(time.Duration(seconds) * time.Second) }
+
+// was returns a condition that changed some seconds after the start.
+func was(kind, status, reason string, seconds int) metav1.Condition {
+	return metav1.Condition{
+		Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: "message of " + kind, LastTransitionTime: metav1.NewTime(after(seconds)),
+	}
+}
+
+// releaseOf returns release 7 of the Deployment web, with a status.
+func releaseOf(phase appv1alpha1.ChangeWorkloadPhase, conditions ...metav1.Condition) *appv1alpha1.ChangeWorkload {
+	return &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--491e30c0000000000000000000000000"},
+		Spec: appv1alpha1.ChangeWorkloadSpec{
+			WorkloadRef: &appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "u-1"},
+			Reversion:   "491e30c0000000000000000000000000", Release: 7, CreateTimeUnix: start().Unix(), ReleasedBy: "alice@corp",
+		},
+		Status: appv1alpha1.ChangeWorkloadStatus{
+			Status: phase, ObservedRelease: 7, EntryTimeUnix: after(30).Unix(), UpdateTimeUnix: after(40).Unix(), Conditions: conditions,
+			Counts: appv1alpha1.PodCounts{Desired: 20, Passed: 4, Failed: 2},
+		},
+	}
+}
+
+// named returns the names of events with the seconds after the start.
+func named(events []Event) map[string]int {
+	names := map[string]int{}
+	for _, event := range events {
+		names[string(event.Name)] = int(event.At.Sub(start()).Seconds())
+	}
+	return names
+}
+
+func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
+	for name, row := range map[string]struct {
+		release *appv1alpha1.ChangeWorkload
+		edit    func(*appv1alpha1.ChangeWorkload)
+		events  map[string]int
+	}{
+		"running":    {releaseOf("Running", was("Verified", "Unknown", "Verifying", 1)), nil, map[string]int{"ReleaseStarted": 0}},
+		"verified":   {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 20}},
+		"no pods":    {releaseOf("Success", was("Verified", "Unknown", "NoReplicas", 20)), nil, map[string]int{"ReleaseStarted": 0}},
+		"suspended":  {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 21)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuspended": 21}},
+		"recovered":  {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 50), was("Suspended", "False", "Lifted", 51)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 50, "ReleaseRecovered": 51}},
+		"unblocked":  {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "False", "BlockingDisabled", 21)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseFailed": 21}},
+		"refused":    {releaseOf("Failed", was("Verified", "Unknown", "OrderRefused", 2)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseUnchecked": 30}},
+		"superseded": {releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuperseded": 40}},
+		"rolled back": {
+			releaseOf("Running", was("Verified", "Unknown", "Superseded", 1), was("RolledBack", "True", "PodsNotRunning", 25)), nil,
+			map[string]int{"ReleaseStarted": 0, "ReleaseRolledBack": 25},
+		},
+		"a rollback": {
+			releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20)),
+			func(w *appv1alpha1.ChangeWorkload) { w.Spec.Rollback = &appv1alpha1.Rollback{Release: 6} },
+			map[string]int{"ReleaseStarted": 0, "RollbackVerified": 20},
+		},
+		"frozen": {releaseOf("Running", was("Frozen", "True", "ChangeFreeze", 3)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseFrozen": 3}},
+		"thawed": {releaseOf("Running", was("Frozen", "False", "Thawed", 3)), nil, map[string]int{"ReleaseStarted": 0}},
+		"awaiting approval": {
+			releaseOf("Running", was("Paced", "True", "AwaitingApproval", 3)),
+			func(w *appv1alpha1.ChangeWorkload) { w.Status.Pace = &appv1alpha1.ReleasePace{Step: 2} },
+			map[string]int{"ReleaseStarted": 0, "ApprovalAwaited": 40},
+		},
+		"bypassed by the label": {releaseOf(""), func(w *appv1alpha1.ChangeWorkload) { w.Spec.IgnoredSuspend = true }, map[string]int{"ReleaseStarted": 0, "ReleaseBypassed": 0}},
+		"bypassed by a BreakGlass": {
+			releaseOf("Running"), func(w *appv1alpha1.ChangeWorkload) {
+				w.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "fire", User: "bob", Time: metav1.NewTime(after(4))}
+			}, map[string]int{"ReleaseStarted": 0, "ReleaseBypassed": 4},
+		},
+		"with the status of an earlier release": {
+			releaseOf("Suspend", was("Suspended", "True", "PodsFailed", 21)), func(w *appv1alpha1.ChangeWorkload) { w.Status.ObservedRelease = 3 },
+			map[string]int{"ReleaseStarted": 0},
+		},
+		"from before the workload was observed": {releaseOf("Success", was("Verified", "True", "Baseline", 1)), func(w *appv1alpha1.ChangeWorkload) { w.Spec.Baseline = true }, map[string]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if row.edit != nil {
+				row.edit(row.release)
+			}
+			NewWithT(t).Expect(named(Of(row.release, start()))).To(Equal(row.events))
+		})
+	}
+}
+
+func TestOfLeavesOutWhatHappenedBefore(t *testing.T) {
+	release := releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20))
+	NewWithT(t).Expect(named(Of(release, after(20)))).To(Equal(map[string]int{"ReleaseVerified": 20}))
+	NewWithT(t).Expect(Of(release, after(21))).To(BeEmpty())
+}
+
+func TestOfTellsWhoMadeTheReleaseAndHowFarItIs(t *testing.T) {
+	g := NewWithT(t)
+	events := Of(releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 20)), after(1))
+	g.Expect(events).To(HaveLen(1))
+	event := events[0]
+	g.Expect(event.ID).To(Equal("614a2952-a54f-5cc4-8155-467c16fb2c69"), "receivers know it after an upgrade, too")
+	g.Expect(event.By).To(Equal("alice@corp"))
+	g.Expect(event.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 20, Passed: 4, Failed: 2}))
+	g.Expect(event.Reason + ": " + event.Message).To(Equal("PodsFailed: message of Verified"))
+	g.Expect(event.Began).To(Equal(start()))
+}
+
+func TestIDsDifferByWorkloadReleaseEventAndRepetition(t *testing.T) {
+	ids := map[string]bool{
+		IDOf("u-1", 7, "ReleaseSuspended", 1): true, IDOf("u-2", 7, "ReleaseSuspended", 1): true, IDOf("u-1", 8, "ReleaseSuspended", 1): true,
+		IDOf("u-1", 7, "ReleaseVerified", 1): true, IDOf("u-1", 7, "ReleaseSuspended", 2): true,
+	}
+	NewWithT(t).Expect(ids).To(HaveLen(5))
+}
+
+func TestSelectsBringsWhatEndsAFailure(t *testing.T) {
+	all := []appv1alpha1.SubscribedEvent{
+		"ReleaseStarted", "ReleaseBypassed", "ReleaseVerified", "RollbackVerified", "ReleaseSuspended", "ReleaseRecovered", "ReleaseFailed",
+		"ReleaseRolledBack", "ReleaseUnchecked", "ReleaseSuperseded", "ReleaseFrozen", "ApprovalAwaited",
+	}
+	for subscribed, wanted := range map[appv1alpha1.SubscribedEvent][]appv1alpha1.SubscribedEvent{
+		"All":              all,
+		"Failures":         {"RollbackVerified", "ReleaseSuspended", "ReleaseRecovered", "ReleaseFailed", "ReleaseRolledBack", "ReleaseUnchecked"},
+		"ReleaseSuspended": {"ReleaseSuspended", "ReleaseRecovered"},
+		"ReleaseVerified":  {"ReleaseVerified"},
+	} {
+		var selected []appv1alpha1.SubscribedEvent
+		for _, name := range all {
+			if Selects([]appv1alpha1.SubscribedEvent{subscribed}, name) {
+				selected = append(selected, name)
+			}
+		}
+		NewWithT(t).Expect(selected).To(Equal(wanted), string(subscribed))
+	}
+}
