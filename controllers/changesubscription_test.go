@@ -85,7 +85,7 @@ func (d *dingTalk) told(namespace string) func() []string {
 func (d *dingTalk) subscribe(ctx context.Context) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx context.Context) {
-		bash(ctx, "kubectl delete -n "+system+" csub/shop secret/dingtalk --ignore-not-found")
+		bash(ctx, "kubectl delete -n "+system+" csub/shop secret/dingtalk networkpolicy/allow-notifications --ignore-not-found")
 	})
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.Certificate().Raw}))
 	indented := "    caBundle: |\n      " + strings.ReplaceAll(strings.TrimSpace(authority), "\n", "\n      ") + "\n"
@@ -121,5 +121,6 @@ var _ = Describe("The commands of docs/notifications.md", func() {
 		wanted := []string{"[AlterShield production] sleep: release 1 failed and is suspended", "[AlterShield production] sleep: release 1 is no longer suspended"}
 		Eventually(robot.told(namespace)).Should(Equal(wanted))
 		Consistently(robot.told(namespace)).Should(Equal(wanted), "nothing is told twice")
+		bash(ctx, strings.Join(blocks("notifications.md", "Security"), ""))
 	})
 })

@@ -41,6 +41,8 @@ const (
 
 // line is what a process has for a subscription: the connection to its receiver, and what the status is too short for.
 type line struct {
+	// kind is the type of the receivers that the limiter is for.
+	kind    appv1alpha1.SinkType
 	limiter *rate.Limiter
 	told    map[string]time.Time
 	// waiting are the events that waited at a generation of the subscription. Their releases may not show them any more.
@@ -66,7 +68,10 @@ func (l *lines) of(object *appv1alpha1.ChangeSubscription) *line {
 		l.known = map[types.NamespacedName]*line{}
 	}
 	if l.known[key] == nil {
-		l.known[key] = &line{limiter: limiterOf(object.Spec.Sink.Type), told: map[string]time.Time{}}
+		l.known[key] = &line{told: map[string]time.Time{}}
+	}
+	if found, kind := l.known[key], object.Spec.Sink.Type; found.kind != kind {
+		found.kind, found.limiter = kind, limiterOf(kind)
 	}
 	return l.known[key]
 }

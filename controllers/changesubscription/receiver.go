@@ -72,9 +72,6 @@ func (r *Reconciler) connect(ctx context.Context, object *appv1alpha1.ChangeSubs
 	}
 	if line.receiver != nil {
 		line.receiver.close()
-		if line.receiver.kind != made.kind {
-			line.limiter = limiterOf(made.kind)
-		}
 	}
 	line.receiver, line.of = made, of
 	return made, nil, nil
@@ -154,7 +151,7 @@ func fault(err error) *encode.Failure {
 
 // redact removes what is secret from the answer of a receiver, which may repeat what it got.
 func (r *receiver) redact(message string) string {
-	hidden := []string{r.secret, r.address.String(), r.address.RequestURI(), r.address.RawQuery, r.address.Path}
+	hidden := append([]string{r.secret, r.address.String(), r.address.RequestURI(), r.address.RawQuery, r.address.Path}, strings.Split(r.address.Path, "/")...)
 	for _, values := range r.address.Query() {
 		hidden = append(hidden, values...)
 	}

@@ -126,7 +126,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	before := object.DeepCopy()
 	wait, dropped, failed := r.advance(ctx, &object)
-	object.Status.ObservedGeneration = object.Generation
+	if failed == nil {
+		object.Status.ObservedGeneration = object.Generation
+	}
 	// What was sent before a failure is written all the same.
 	if err := statuspatch.Write(ctx, r.Client, before, &object); err != nil {
 		return ctrl.Result{}, err

@@ -1,0 +1,289 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package changesubscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+func TestReconcileTellsAFailureAndItsRecoveryOnce(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.Events = []appv1alpha1.SubscribedEvent{"Failures"}
+	})))
+	g.Expect(b.reconcile()).To(Equal(600))
+	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	release := b.release("web")
+	b.step(20)
+	b.turn(release, "Suspend", "Suspended", "True", "PodsFailed")
+	g.Expect(b.reconcile()).To(Equal(600))
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("release 2 failed and is suspended")))
+	g.Expect(robot.isSigned()).To(BeTrue())
+	b.step(60)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(1), "nothing is new")
+	b.turn(release, "Success", "Suspended", "False", "Lifted")
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2))
+	g.Expect(robot.bodies[1]).To(ContainSubstring("is no longer suspended"))
+	status := b.object().Status
+	g.Expect(status.Delivered).To(HaveLen(2))
+	g.Expect(status.LastSentTime.Time.UTC()).To(Equal(testkit.Now().Add(80 * time.Second)))
+	g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Sent"))).To(Equal(2.0))
+}
+
+func TestReconcileLosesNothingWhileTheReceiverAndTheLeaderAreAway(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.turn(b.release("web"), "Suspend", "Suspended", "True", "PodsFailed")
+	robot.status = http.StatusBadGateway
+	g.Expect(b.reconcile()).To(Equal(1))
+	g.Expect(b.reconcile()).To(Equal(1), "it isn't sent before its time")
+	g.Expect(robot.requests).To(HaveLen(1))
+	g.Expect(b.ready()).To(Equal("False ReceiverUnavailable: the receiver failed (HTTP 502)"))
+	b.step(1)
+	g.Expect(b.reconcile()).To(Equal(2))
+	g.Expect(b.object().Status.Pending).To(BeEquivalentTo(2))
+	g.Expect(testutil.ToFloat64(b.Metrics.pending.WithLabelValues("shop"))).To(Equal(2.0))
+	b.Reconciler = b.restarted()
+	b.step(1)
+	g.Expect(b.reconcile()).To(Equal(1), "a new leader waits as well")
+	robot.status = http.StatusOK
+	b.step(1)
+	g.Expect(b.reconcile()).To(Equal(600))
+	g.Expect(robot.bodies).To(HaveLen(2))
+	g.Expect(robot.bodies[0]).To(ContainSubstring("has started"))
+	g.Expect(robot.bodies[1]).To(ContainSubstring("is suspended"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	b.Reconciler = b.restarted()
+	b.step(1)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2), "a restart tells nothing twice")
+}
+
+func TestReconcileTellsAFailureThatEndedWhileTheReceiverWasAway(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.Events = []appv1alpha1.SubscribedEvent{"ReleaseSuspended"}
+	})))
+	b.reconcile()
+	release := b.release("web")
+	b.turn(release, "Suspend", "Suspended", "True", "PodsFailed")
+	robot.status = http.StatusBadGateway
+	b.reconcile()
+	b.step(1)
+	b.turn(release, "Success", "Suspended", "False", "Lifted")
+	robot.status = http.StatusOK
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2))
+	g.Expect(robot.bodies[0]).To(ContainSubstring("failed and is suspended"))
+	g.Expect(robot.bodies[1]).To(ContainSubstring("is no longer suspended"))
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2))
+}
+
+func TestReconcileRepeatsOnlyTheSameIDAfterACrash(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	crash := false
+	kube := interceptor.NewClient(testkit.NewFake(t, robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.Type = "CDEvents" }), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "robot"}, Data: map[string][]byte{"url": []byte(robot.URL)},
+	}), interceptor.Funcs{SubResourcePatch: func(ctx context.Context, kube client.Client, of string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		if _, isSubscription := object.(*appv1alpha1.ChangeSubscription); isSubscription && crash {
+			return errors.New("crash")
+		}
+		return kube.SubResource(of).Patch(ctx, object, patch, options...)
+	}})
+	b := newBench(t, kube)
+	b.reconcile()
+	b.release("web")
+	crash = true
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: system, Name: "shop"}}
+	_, err := b.Reconcile(t.Context(), request)
+	g.Expect(err).To(MatchError(ContainSubstring("crash")))
+	_, err = b.Reconcile(t.Context(), request)
+	g.Expect(err).To(MatchError(ContainSubstring("crash")), "the status is written later")
+	g.Expect(robot.requests).To(HaveLen(1), "the process remembers")
+	crash = false
+	b.Reconciler = b.restarted()
+	b.reconcile()
+	g.Expect(robot.requests).To(HaveLen(2))
+	g.Expect(robot.requests[0].Header.Get("Webhook-Id")).To(And(HaveLen(36), Equal(robot.requests[1].Header.Get("Webhook-Id"))))
+}
+
+func TestReconcileGivesUpAfterAnHour(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.release("web")
+	robot.status = http.StatusInternalServerError
+	elapsed := 0
+	for elapsed < 3600 {
+		wait := b.reconcile()
+		g.Expect(wait).To(BeNumerically(">", 0))
+		b.step(wait)
+		elapsed += wait
+	}
+	g.Expect(len(robot.requests)).To(And(BeNumerically(">", 15), BeNumerically("<", 25)))
+	b.reconcile()
+	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
+	g.Expect(b.object().Status.Pending).To(BeZero())
+	g.Expect(b.recorder.Events).To(Receive(Equal("Warning NotificationsDropped 1 of its events could not be delivered: the receiver failed for 1h0m0s")))
+	g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Dropped"))).To(Equal(1.0))
+}
+
+func TestReconcileDropsWhatTheReceiverRefuses(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.release("web")
+	robot.answer = `{"errcode":310000,"errmsg":"no keyword, token-1234, SECtest"}`
+	b.reconcile()
+	g.Expect(robot.requests).To(HaveLen(1))
+	g.Expect(b.ready()).To(Equal("False ReceiverRefused: the receiver refused the message (code 310000): no keyword, ***, ***"))
+	g.Expect(b.recorder.Events).To(Receive(ContainSubstring("1 of its events could not be delivered: the receiver refused the message")))
+	b.step(1)
+	b.reconcile()
+	g.Expect(b.ready()).To(HavePrefix("False ReceiverRefused"), "nothing shows that it takes messages")
+	robot.answer = `{"errcode":0,"errmsg":"ok"}`
+	b.release("cart")
+	b.reconcile()
+	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
+}
+
+func TestReconcileWaitsAsTheReceiverAsks(t *testing.T) {
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.release("web")
+	robot.status, robot.header = http.StatusServiceUnavailable, http.Header{"Retry-After": {"40"}}
+	NewWithT(t).Expect(b.reconcile()).To(Equal(40))
+}
+
+func TestReconcileStaysUnderTheLimitOfDingTalk(t *testing.T) {
+	for _, digest := range []int32{0, 30} {
+		t.Run(fmt.Sprint("digest ", digest), func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.DigestSeconds = digest })))
+			b.reconcile()
+			var sent []time.Time
+			for release := 0; release < 100 || b.object().Status.Pending > 0; release += 2 {
+				wait := 1
+				if release < 100 { // 100 releases, two each second, so that no message tells them all
+					b.turn(b.release(fmt.Sprint("web-", release)), "Suspend", "Suspended", "True", "PodsFailed")
+					b.turn(b.release(fmt.Sprint("web-", release+1)), "Suspend", "Suspended", "True", "PodsFailed")
+				}
+				before := len(robot.bodies)
+				if next := b.reconcile(); release >= 100 {
+					wait = max(next, 1)
+				}
+				for range len(robot.bodies) - before {
+					sent = append(sent, b.clock.Now())
+				}
+				b.step(wait)
+			}
+			for i := range sent {
+				if i >= 15 {
+					g.Expect(sent[i].Sub(sent[i-15])).To(BeNumerically(">=", time.Minute), "message %d", i)
+				}
+			}
+			told := strings.Join(robot.bodies, "\n")
+			g.Expect(b.object().Status.Pending).To(BeZero())
+			g.Expect(b.object().Status.Dropped).To(BeZero())
+			g.Expect(told).To(ContainSubstring("web"))
+			g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Sent"))).To(Equal(200.0))
+		})
+	}
+}
+
+func TestReconcileTellsEachOfManyEventsOnce(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	secret := robot.secret()
+	delete(secret.Data, "secret")
+	b := newBench(t, testkit.NewFake(t, secret, robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.Type = "CDEvents" })))
+	b.reconcile()
+	for i := range 300 { // in one second, more than the status can list
+		b.release(fmt.Sprint("web-", i))
+	}
+	for wait := 1; wait < 600; b.step(wait) {
+		wait = b.reconcile()
+	}
+	b.reconcile()
+	told := map[string]int{}
+	for _, request := range robot.requests {
+		told[request.Header.Get("Webhook-Id")]++
+	}
+	g.Expect(told).To(HaveLen(300))
+	g.Expect(told).To(HaveEach(1))
+	g.Expect(len(b.object().Status.Delivered)).To(BeNumerically("<=", 256))
+}
+
+func TestReconcileTellsOldEventsInOneMessage(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.turn(b.release("web"), "Suspend", "Suspended", "True", "PodsFailed")
+	b.Reconciler = b.restarted()
+	b.step(7200)
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("2 events that could not be told in time")))
+}
+
+func TestReconcileTellsTheImagesOfAVerifiedRelease(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	secret := robot.secret()
+	delete(secret.Data, "secret")
+	record := &appv1alpha1.ChangeRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "de0d99055d9c8d4f-2"},
+		Spec: appv1alpha1.ChangeRecordSpec{
+			Version: version, StartedAt: metav1.NewTime(testkit.Now()), Images: []appv1alpha1.RecordedImage{{Image: "web:1.9", Digest: "sha256:abc"}},
+		},
+	}
+	b := newBench(t, testkit.NewFake(t, secret, record, robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.Sink.Type, s.Spec.Events = "CDEvents", []appv1alpha1.SubscribedEvent{"ReleaseVerified"}
+	})))
+	b.turn(b.release("web"), "Success", "Verified", "True", "AllPodsPassed")
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring(`"artifactId":"pkg:oci/web@sha256%3Aabc?tag=1.9"`)))
+}
