@@ -188,6 +188,33 @@ func TestReconcileDropsWhatTheReceiverRefuses(t *testing.T) {
 	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
 }
 
+func TestReconcileLooksAgainAtWhatItCouldNotRead(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	kube := interceptor.NewClient(testkit.NewFake(t, robot.secret(), robot.subscription()), interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, isReleases := list.(*appv1alpha1.ChangeWorkloadList); isReleases {
+				return errors.New("away")
+			}
+			return kube.List(ctx, list, options...)
+		},
+	})
+	b := newBench(t, kube)
+	_, err := b.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: system, Name: "shop"}})
+	g.Expect(err).To(MatchError("listing the ChangeWorkloads: away"))
+	g.Expect(b.object().Status.ObservedGeneration).To(BeZero(), "nothing was looked at")
+}
+
+func TestLinesHaveTheLimitOfTheirReceiver(t *testing.T) {
+	g := NewWithT(t)
+	var all lines
+	object := newRobot(t).subscription()
+	g.Expect(all.of(object).limiter.Burst()).To(Equal(5))
+	g.Expect(all.of(object).limiter).To(BeIdenticalTo(all.of(object).limiter), "it isn't filled anew")
+	object.Spec.Sink.Type = "Slack"
+	g.Expect(all.of(object).limiter.Burst()).To(Equal(20))
+}
+
 func TestReconcileWaitsAsTheReceiverAsks(t *testing.T) {
 	robot := newRobot(t)
 	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
