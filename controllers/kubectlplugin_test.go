@@ -170,7 +170,14 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		broken.Webhooks[0].ClientConfig.CABundle = []byte("no certificate")
 		Expect(kube.Patch(ctx, broken, client.MergeFrom(trusted))).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
-			Expect(kube.Patch(ctx, trusted.DeepCopy(), client.MergeFrom(broken))).To(Succeed())
+			Eventually(func() error {
+				present := &admissionregistrationv1.MutatingWebhookConfiguration{}
+				if err := kube.Get(ctx, client.ObjectKeyFromObject(trusted), present); err != nil {
+					return err
+				}
+				present.Webhooks[0].ClientConfig.CABundle = trusted.Webhooks[0].ClientConfig.CABundle
+				return kube.Update(ctx, present)
+			}).Should(Succeed())
 		})
 		output, code := plugin.run(ctx, "", "doctor", "-n", namespace)
 		Expect(code).To(Equal(3), output)
