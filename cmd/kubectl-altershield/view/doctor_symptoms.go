@@ -55,72 +55,73 @@ const (
 // Symptom is what a finding says. The values are a contract; package render has a sentence for each.
 type Symptom string
 
+// Symptoms, topic by topic.
 const (
 	// MayNotRead means that the user lacks a right, CanNotRead that the API server failed, KindAbsent that it doesn't have the kind.
 	MayNotRead Symptom = "MayNotRead"
 	CanNotRead Symptom = "CanNotRead"
 	KindAbsent Symptom = "KindAbsent"
 
-	// ServerSupported, ServerTooOld and ServerUnknown are about the version of the API server.
+	// ServerSupported and those below it are about the version of the API server.
 	ServerSupported Symptom = "ServerSupported"
 	ServerTooOld    Symptom = "ServerTooOld"
 	ServerUnknown   Symptom = "ServerUnknown"
 
-	// ClocksAgree, ClocksDiffer and ClockUnknown are about the clock of this machine.
+	// ClocksAgree and those below it are about the clock of this machine.
 	ClocksAgree  Symptom = "ClocksAgree"
 	ClocksDiffer Symptom = "ClocksDiffer"
 	ClockUnknown Symptom = "ClockUnknown"
 
-	// CRDsCurrent, CRDMissing, CRDNotEstablished, CRDOlder and CRDNewer are about CustomResourceDefinitions.
+	// CRDsCurrent and those below it are about CustomResourceDefinitions.
 	CRDsCurrent       Symptom = "CRDsCurrent"
 	CRDMissing        Symptom = "CRDMissing"
 	CRDNotEstablished Symptom = "CRDNotEstablished"
 	CRDOlder          Symptom = "CRDOlder"
 	CRDNewer          Symptom = "CRDNewer"
 
-	// OperatorReady, OperatorNotReady, OperatorMissing and OperatorOutside are about the pods of the operator.
+	// OperatorReady and those below it are about the pods of the operator.
 	OperatorReady    Symptom = "OperatorReady"
 	OperatorNotReady Symptom = "OperatorNotReady"
 	OperatorMissing  Symptom = "OperatorMissing"
 	OperatorOutside  Symptom = "OperatorOutside"
 
-	// VersionsFit, VersionSkew and VersionUnknown compare the versions of the plugin and of the operator.
+	// VersionsFit and those below it compare the versions of the plugin and of the operator.
 	VersionsFit    Symptom = "VersionsFit"
 	VersionSkew    Symptom = "VersionSkew"
 	VersionUnknown Symptom = "VersionUnknown"
 
-	// LeaseFresh, LeaseStale, LeaseAhead, LeaseFree and LeaseMissing are about the leader.
+	// LeaseFresh and those below it are about the leader.
 	LeaseFresh   Symptom = "LeaseFresh"
 	LeaseStale   Symptom = "LeaseStale"
 	LeaseAhead   Symptom = "LeaseAhead"
 	LeaseFree    Symptom = "LeaseFree"
 	LeaseMissing Symptom = "LeaseMissing"
 
-	// WebhooksTrusted, WebhooksMissing, BundleMissing, BundleBroken and BundleExpired are about webhooks and their caBundle.
+	// WebhooksTrusted and those below it are about webhooks and their caBundle.
 	WebhooksTrusted Symptom = "WebhooksTrusted"
 	WebhooksMissing Symptom = "WebhooksMissing"
 	BundleMissing   Symptom = "BundleMissing"
 	BundleBroken    Symptom = "BundleBroken"
 	BundleExpired   Symptom = "BundleExpired"
 
-	// EndpointsReady, EndpointsNone and EndpointsOutside are about the Service of the webhooks.
+	// EndpointsReady and those below it are about the Service of the webhooks.
 	EndpointsReady   Symptom = "EndpointsReady"
 	EndpointsNone    Symptom = "EndpointsNone"
 	EndpointsOutside Symptom = "EndpointsOutside"
 
-	// PoliciesInstalled, PolicyMissing, PolicyUnbound and PoliciesOptional are about admission policies.
+	// PoliciesInstalled and those below it are about admission policies.
 	PoliciesInstalled Symptom = "PoliciesInstalled"
 	PolicyMissing     Symptom = "PolicyMissing"
 	PolicyUnbound     Symptom = "PolicyUnbound"
 	PoliciesOptional  Symptom = "PoliciesOptional"
 
-	// NamespacesIn, NamespacesNone, NamespaceMislabelled and NeverStamped are about what is under change control.
+	// NamespacesIn and those below it are about what is under change control.
 	NamespacesIn         Symptom = "NamespacesIn"
 	NamespacesNone       Symptom = "NamespacesNone"
 	NamespaceMislabelled Symptom = "NamespaceMislabelled"
 	NeverStamped         Symptom = "NeverStamped"
 
-	// TrialStamped, TrialAnswered, TrialUnstamped, TrialFailed, TrialDenied and TrialNowhere are about a trial release.
+	// TrialStamped and those below it are about a trial release.
 	TrialStamped   Symptom = "TrialStamped"
 	TrialAnswered  Symptom = "TrialAnswered"
 	TrialUnstamped Symptom = "TrialUnstamped"
@@ -128,12 +129,12 @@ const (
 	TrialDenied    Symptom = "TrialDenied"
 	TrialNowhere   Symptom = "TrialNowhere"
 
-	// ObjectsFine, ObjectNotReady and ObjectUnseen are about objects with a condition.
+	// ObjectsFine and those below it are about objects with a condition.
 	ObjectsFine    Symptom = "ObjectsFine"
 	ObjectNotReady Symptom = "ObjectNotReady"
 	ObjectUnseen   Symptom = "ObjectUnseen"
 
-	// OrdersFine, OrderNotOpen and BatchUnchecked are about AlterShield Server and the checks of batches.
+	// OrdersFine and those below it are about AlterShield Server and the checks of batches.
 	OrdersFine     Symptom = "OrdersFine"
 	OrderNotOpen   Symptom = "OrderNotOpen"
 	BatchUnchecked Symptom = "BatchNotChecked"
