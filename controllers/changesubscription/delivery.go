@@ -164,6 +164,12 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 	if !hasFailed(r.object) {
 		r.setReady(r.object, appv1alpha1.ReasonReady, working)
 	}
+	return r.sendAll(ctx, receiver, plan)
+}
+
+// sendAll sends the messages that are due, as many as the receiver takes.
+func (r *round) sendAll(ctx context.Context, receiver *receiver, plan notice.Plan) (time.Duration, error) {
+	began := r.Clock.Now()
 	for sent, batch := range plan.Due {
 		now := r.Clock.Now()
 		if sent == mostMessages || now.Sub(began) > mostTime {
