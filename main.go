@@ -95,11 +95,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := build.Register(metrics.Registry); err != nil {
 		return err
 	}
-	kubeconfig, err := ctrl.GetConfig()
-	if err != nil {
-		return fmt.Errorf("loading the kubeconfig: %w", err)
-	}
-	operator, err := selfUsername(ctx, kubeconfig)
+	kubeconfig, operator, err := connect(ctx)
 	if err != nil {
 		return err
 	}

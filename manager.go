@@ -156,6 +156,16 @@ func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.
 	return mgr, nil
 }
 
+// connect returns the kubeconfig, and the user name of the operator with it.
+func connect(ctx context.Context) (kubeconfig *rest.Config, operator string, err error) {
+	kubeconfig, err = ctrl.GetConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("loading the kubeconfig: %w", err)
+	}
+	operator, err = selfUsername(ctx, kubeconfig)
+	return kubeconfig, operator, err
+}
+
 // selfUsername returns the user name of the operator at the API server. The webhooks admit its own updates.
 func selfUsername(ctx context.Context, kubeconfig *rest.Config) (string, error) {
 	clientset, err := kubernetes.NewForConfig(kubeconfig)
