@@ -75,12 +75,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	opened, openErr := r.openBatches(ctx, &workload, scene, decision)
-	// A batch that can't be opened, because of a quota for example, must not stop the others.
-	if err := errors.Join(openErr, r.openGates(ctx, &workload, scene, decision), r.save(ctx, &workload, scene, decision)); err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.forget(ctx, &workload, scene, decision); err != nil {
+	opened, err := r.carryOut(ctx, &workload, scene, decision)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if opened < len(decision.Checks()) {
@@ -88,6 +84,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	retry = decide.Sooner(retry, recordWait(&workload))
 	return ctrl.Result{RequeueAfter: decide.Sooner(scene.finishing, decide.Sooner(decision.Wait, retry))}, nil
+}
+
+// carryOut opens batches and gates, saves the decision, and returns how many batches were opened.
+func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
+	opened, openErr := r.openBatches(ctx, workload, scene, decision)
+	gatesErr, saveErr := r.openGates(ctx, workload, scene, decision), r.save(ctx, workload, scene, decision)
+	if saveErr == nil { // not before: a decision that isn't saved is made again, by the same looks
+		r.Looks.Counted(client.ObjectKeyFromObject(workload))
+	}
+	// A batch that can't be opened, because of a quota for example, must not stop the others.
+	if err := errors.Join(openErr, gatesErr, saveErr); err != nil {
+		return opened, err
+	}
+	return opened, r.forget(ctx, workload, scene, decision)
 }
 
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it

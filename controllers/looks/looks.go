@@ -39,10 +39,11 @@ import (
 const (
 	// atOnce is how many looks at one source are made at once. The others wait: first come, first served.
 	atOnce = 20
-	// grace is how long a look stands that took longer than until the next one. Its release is reconciled meanwhile.
-	grace = time.Second
-	// Patience is how long a look may take. Then it counts as one without an answer, so that it keeps no check from its end.
+	// Patience is how long a look may take, with those in its place where it fails. Then it counts as one without an answer, so that it keeps no check
+	// from its end.
 	Patience = time.Minute
+	// firstRetry is how long a look that failed isn't made again. The time doubles with each further failure, until it is as long as lastRetry.
+	firstRetry, lastRetry = time.Second, time.Minute
 )
 
 // Look is one look of a check at a release.
@@ -58,7 +59,8 @@ type Look struct {
 	Last      bool
 }
 
-// Background makes looks, at most one at a time for each check of a release. What a look sees is kept until the next one is there, or Keep drops it.
+// Background makes looks, at most one at a time for each check of a release. What a look sees is kept until the next one is there, or Keep drops it,
+// and stands for the next one until Counted is called.
 type Background struct {
 	Clock clock.PassiveClock
 
@@ -72,18 +74,30 @@ type Background struct {
 
 // task has the looks of a check of a release.
 type task struct {
+	// release is the release that asked last.
+	release int64
 	// next is the look that waits or is being made, read makes it.
 	next Look
 	read func(context.Context) (any, error)
 	// nothing is what it sees if it takes too long.
 	nothing any
 	state   state
-	// since is when the release began to wait for it.
+	// since is when the release began to wait for what a look sees, zero while it doesn't.
 	since time.Time
 	// at is where it waits.
 	at *line
-	// made is the last look that was made, nil before the first one.
-	made *made
+	// made is the last look that didn't fail, nil before the first one.
+	made    *made
+	failing failing
+}
+
+// failing is how the looks fail since the last one that didn't.
+type failing struct {
+	// err is the error of the last one until it was returned.
+	err error
+	// times is how often they did, and until is when the next one is made.
+	times int
+	until time.Time
 }
 
 type state int
@@ -98,8 +112,8 @@ const (
 type made struct {
 	Look
 	seen any
-	err  error
-	at   time.Time
+	// returned reports whether the release was told what it saw, counted whether that decided something.
+	returned, counted bool
 }
 
 // line has the looks at one source.
@@ -117,8 +131,8 @@ func (b *Background) Start(ctx context.Context, queue workqueue.TypedRateLimitin
 }
 
 // Read returns what a look sees. If it isn't there yet, it is made in the background with read, which must not read what the caller changes
-// later, and the release is reconciled again then. One that takes too long sees nothing. An error of read is returned once: the next call makes
-// the look again.
+// later, and the release is reconciled again then. One that takes too long sees nothing. An error of read is returned once. Then the look is
+// made again, the later the more often it failed, and the release goes on without it meanwhile.
 func Read[T any](b *Background, look Look, nothing T, read func(context.Context) (T, error)) (seen T, there bool, err error) {
 	found, err := b.find(look, nothing, func(ctx context.Context) (any, error) { return read(ctx) })
 	seen, there = found.(T)
@@ -130,28 +144,45 @@ func (b *Background) find(look Look, nothing any, read func(context.Context) (an
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	of, now := b.taskOf(&look), b.Clock.Now()
-	if of.made != nil && of.made.err != nil {
-		err := of.made.err
-		of.made = nil
+	if err := of.failing.err; err != nil {
+		of.failing.err = nil
 		return nil, err
 	}
 	if of.made != nil && of.made.is(&look) {
+		of.made.returned, of.since = true, time.Time{}
 		return of.made.seen, nil
 	}
-	switch of.state {
-	case idle:
-		of.next, of.read, of.nothing, of.state, of.since = look, read, nothing, waiting, now
-		b.await(of)
-	case waiting: // the older question is out of date
-		of.next, of.read = look, read
+	if of.since.IsZero() {
+		of.since = now
 	}
+	b.ask(of, look, nothing, read)
 	switch {
-	case of.made != nil && of.made.standsFor(&look, now):
+	case of.made != nil && of.made.standsFor(&look):
+		of.made.returned, of.since = true, now
 		return of.made.seen, nil
 	case now.Sub(of.since) >= Patience:
 		return nothing, nil
 	default:
 		return nil, nil
+	}
+}
+
+// ask has a look made, unless one is under way. After a failure, the release is reconciled again when it is time: without that, a look that fails at
+// once would be made again at once, for ever, as the release is reconciled without an error in between.
+func (b *Background) ask(of *task, look Look, nothing any, read func(context.Context) (any, error)) {
+	if of.state == making {
+		return
+	}
+	if wait := of.failing.until.Sub(b.Clock.Now()); of.state == idle && wait > 0 {
+		b.queue.AddAfter(reconcile.Request{NamespacedName: look.Record}, wait)
+		return
+	}
+	if of.state == waiting && of.next.Source != look.Source {
+		of.leave()
+	}
+	of.next, of.read, of.nothing = look, read, nothing // an older question is out of date
+	if of.state == idle {
+		b.await(of)
 	}
 }
 
@@ -167,6 +198,9 @@ func (b *Background) taskOf(look *Look) *task {
 		of = &task{}
 		b.known[look.Record][look.Check] = of
 	}
+	if of.release != look.Release { // which waits since now, and whose looks didn't fail
+		of.release, of.since, of.failing = look.Release, time.Time{}, failing{}
+	}
 	return of
 }
 
@@ -175,9 +209,10 @@ func (m *made) is(look *Look) bool {
 	return m.Release == look.Release && m.At.Equal(look.At) && (m.Last || !look.Last)
 }
 
-// standsFor reports whether a look took so long that the next one is due, but counts until that is there: else a slow source would never be heard.
-func (m *made) standsFor(look *Look, now time.Time) bool {
-	return m.Release == look.Release && (m.Last || !look.Last) && !m.at.Before(m.Until) && now.Sub(m.at) < grace
+// standsFor reports whether the next look is due, but this one counts until that is there: a slow source would never be heard else, nor a look whose
+// release was reconciled late.
+func (m *made) standsFor(look *Look) bool {
+	return m.Release == look.Release && (m.Last || !look.Last) && !m.counted
 }
 
 // await has a look wait for its turn.
@@ -187,11 +222,17 @@ func (b *Background) await(of *task) {
 		b.lines[source] = &line{}
 	}
 	at := b.lines[source]
-	at.waiting, of.at = append(at.waiting, of), at
+	at.waiting, of.at, of.state = append(at.waiting, of), at, waiting
 	if at.making < atOnce {
 		at.making++
 		b.spawn(func(ctx context.Context) { b.work(ctx, source) })
 	}
+}
+
+// leave has a look wait no more.
+func (t *task) leave() {
+	t.at.waiting = slices.DeleteFunc(t.at.waiting, func(other *task) bool { return other == t })
+	t.state = idle
 }
 
 // work makes the looks at a source that wait.
@@ -241,9 +282,32 @@ func (t *task) call(ctx context.Context) (seen any, err error) {
 func (b *Background) finish(of *task, seen any, err error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	of.made, of.read, of.state = &made{Look: of.next, seen: seen, err: err, at: b.Clock.Now()}, nil, idle
+	of.read, of.state = nil, idle
+	if err != nil {
+		of.failing.add(err, b.Clock.Now())
+	} else {
+		of.made, of.failing = &made{Look: of.next, seen: seen}, failing{}
+	}
 	if b.known[of.next.Record][of.next.Check] == of {
 		b.queue.Add(reconcile.Request{NamespacedName: of.next.Record})
+	}
+}
+
+// add adds a look that failed.
+func (f *failing) add(err error, now time.Time) {
+	f.err, f.until = err, now.Add(min(firstRetry<<min(f.times, 6), lastRetry))
+	f.times++
+}
+
+// Counted notes that what Read returned of a release decided what was to be decided: only from then on the next looks are waited for. A reconcile that
+// decided nothing, such as one by a cache that is behind, thus finds them again.
+func (b *Background) Counted(record types.NamespacedName) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, of := range b.known[record] {
+		if of.made != nil && of.made.returned {
+			of.made.counted = true
+		}
 	}
 }
 
@@ -257,7 +321,7 @@ func (b *Background) Keep(record types.NamespacedName, looking ...decide.CheckID
 			return false
 		}
 		if of.state == waiting {
-			of.at.waiting = slices.DeleteFunc(of.at.waiting, func(other *task) bool { return other == of })
+			of.leave()
 		}
 		return true
 	})

@@ -47,6 +47,12 @@ func (q *queue) Add(request reconcile.Request) {
 	q.added = append(q.added, request.Name)
 }
 
+func (q *queue) AddAfter(request reconcile.Request, wait time.Duration) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.added = append(q.added, request.Name+" in "+wait.String())
+}
+
 // take returns what was added since it was called before.
 func (q *queue) take() []string {
 	q.mutex.Lock()
@@ -118,6 +124,8 @@ func TestReadMakesALookOnceInTheBackground(t *testing.T) {
 		g.Expect(q.take()).To(Equal([]string{"web"}))
 		time.Sleep(14 * time.Second)
 		g.Expect(read(b, look("web", 0), ask)).To(Equal("look 1"))
+		b.Counted(look("web", 0).Record)
+		g.Expect(read(b, look("web", 0), ask)).To(Equal("look 1"), "until the next one is due")
 		time.Sleep(time.Second)
 		g.Expect(read(b, look("web", 15), ask)).To(Equal("not there yet"))
 		synctest.Wait()
@@ -135,31 +143,81 @@ func TestReadMakesALookOnceInTheBackground(t *testing.T) {
 	})
 }
 
-func TestReadReturnsALateLookOnce(t *testing.T) {
+func TestReadReturnsALateLookUntilItCounted(t *testing.T) {
 	started(t, func(g *WithT, b *Background, q *queue) {
+		web := look("web", 0).Record
 		g.Expect(read(b, look("web", 0), saysIn(20*time.Second, "first"))).To(Equal("not there yet"))
 		time.Sleep(15 * time.Second)
 		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("not there yet"), "one at a time")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		b.Counted(web)
+		time.Sleep(9 * time.Second)
 		g.Expect(q.take()).To(Equal([]string{"web"}))
-		g.Expect(read(b, look("web", 15), saysIn(7*time.Second, "second"))).To(Equal("first"))
-		synctest.Wait()
-		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("first"), "also where a decision is confirmed")
+		g.Expect(read(b, look("web", 15), saysIn(7*time.Second, "second"))).To(Equal("first"), "four seconds after it was there")
 		time.Sleep(2 * time.Second)
+		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("first"), "nothing was decided by it")
+		b.Counted(web)
 		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("not there yet"))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("second"))
-		last := look("web", 30)
-		last.Last = true
-		time.Sleep(3 * time.Second)
-		g.Expect(read(b, look("web", 30), saysIn(16*time.Second, "third"))).To(Equal("not there yet"))
+		b.Counted(web)
+		g.Expect(read(b, look("web", 30), saysIn(16*time.Second, "third"))).To(Equal("second"), "it was there in time, but the release was reconciled later")
+		b.Counted(web)
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
-		g.Expect(read(b, last, says("last"))).To(Equal("not there yet"), "the last look is made in any case")
+		last := look("web", 45)
+		last.Last = true
+		g.Expect(read(b, last, saysIn(16*time.Second, "last"))).To(Equal("not there yet"), "the last look is made in any case")
+		time.Sleep(20 * time.Second)
+		again := look("web", 60)
+		again.Last = true
+		g.Expect(read(b, again, says("again"))).To(Equal("last"))
+		b.Counted(web)
+		b.Counted(look("other", 0).Record)
 		synctest.Wait()
-		g.Expect(read(b, last, says("unused"))).To(Equal("last"))
+		g.Expect(read(b, again, says("unused"))).To(Equal("again"))
+	})
+}
+
+// A release that never got an answer waits since its first look.
+func TestReadGivesUpAReleaseWhoseLooksAreNotOfUse(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		g.Expect(read(b, look("web", 0), saysIn(40*time.Second, "late"))).To(Equal("not there yet"))
+		time.Sleep(40 * time.Second)
+		synctest.Wait()
+		last := look("web", 30)
+		last.Last = true
+		g.Expect(read(b, last, saysIn(40*time.Second, "later"))).To(Equal("not there yet"))
+		time.Sleep(20 * time.Second)
+		last.At = look("web", 60).At
+		g.Expect(read(b, last, says("unused"))).To(Equal("nothing"))
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		last.At = look("web", 75).At
+		g.Expect(read(b, last, says("more"))).To(Equal("later"))
+		b.Counted(last.Record)
+		synctest.Wait()
+		last.Release = 4
+		g.Expect(read(b, last, says("of the next release"))).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(read(b, last, says("unused"))).To(Equal("of the next release"))
+	})
+}
+
+func TestReadAsksTheSourceOfTheLatestQuestion(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		for i := range 21 {
+			g.Expect(read(b, look(fmt.Sprint("web-", i), 0), saysIn(time.Minute, "late"))).To(Equal("not there yet"))
+		}
+		synctest.Wait()
+		moved := look("web-20", 15)
+		moved.Source = "thanos"
+		g.Expect(read(b, moved, says("fine"))).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(q.take()).To(Equal([]string{"web-20"}))
+		g.Expect(read(b, moved, says("unused"))).To(Equal("fine"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		g.Expect(b.lines).To(BeEmpty())
 	})
 }
 
@@ -218,12 +276,67 @@ func TestReadReturnsAnErrorOnce(t *testing.T) {
 				synctest.Wait()
 				g.Expect(q.take()).To(Equal([]string{"web"}))
 				g.Expect(read(b, look("web", 0), row.ask)).To(Equal(row.expected))
+				g.Expect(read(b, look("web", 0), says("too soon"))).To(Equal("not there yet"))
+				synctest.Wait()
+				g.Expect(q.take()).To(Equal([]string{"web in 1s"}))
+				time.Sleep(time.Second)
 				g.Expect(read(b, look("web", 0), says("fine"))).To(Equal("not there yet"))
 				synctest.Wait()
+				g.Expect(q.take()).To(Equal([]string{"web"}))
 				g.Expect(read(b, look("web", 0), says("unused"))).To(Equal("fine"))
 			})
 		})
 	}
+}
+
+// The error may never go away, such as a permission that is missing.
+func TestReadMakesALookThatFailsLaterAndLater(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		made := 0
+		fails := func(context.Context) (string, error) {
+			made++
+			return "", errors.New("forbidden")
+		}
+		g.Expect(read(b, look("web", 0), fails)).To(Equal("not there yet"))
+		for _, wait := range []string{"1s", "2s", "4s", "8s", "16s"} {
+			synctest.Wait()
+			g.Expect(read(b, look("web", 0), fails)).To(Equal("error: forbidden"))
+			for range 3 {
+				g.Expect(read(b, look("web", 0), fails)).To(Equal("not there yet"), "the other checks go on")
+			}
+			g.Expect(q.take()).To(Equal([]string{"web", "web in " + wait, "web in " + wait, "web in " + wait}))
+			after, err := time.ParseDuration(wait)
+			g.Expect(err).NotTo(HaveOccurred())
+			time.Sleep(after)
+			g.Expect(read(b, look("web", 0), fails)).To(Equal("not there yet"))
+		}
+		synctest.Wait()
+		g.Expect(made).To(Equal(6), "in 31 seconds")
+		g.Expect(read(b, look("web", 30), fails)).To(Equal("error: forbidden"))
+		time.Sleep(29 * time.Second)
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"), "for a minute, there was no answer")
+		time.Sleep(3 * time.Second)
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"))
+		synctest.Wait()
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("error: forbidden"), "for the log")
+		q.take()
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"))
+		g.Expect(q.take()).To(Equal([]string{"web in 1m0s"}), "but no later")
+		time.Sleep(time.Minute)
+		g.Expect(read(b, look("web", 60), says("fine"))).To(Equal("nothing"))
+		synctest.Wait()
+		g.Expect(read(b, look("web", 60), says("unused"))).To(Equal("fine"))
+		b.Counted(look("web", 60).Record)
+		q.take()
+		g.Expect(read(b, look("web", 75), fails)).To(Equal("not there yet"), "it is waited for since now")
+		synctest.Wait()
+		next := look("web", 75)
+		next.Release = 4
+		g.Expect(read(b, next, says("of the next release"))).To(Equal("not there yet"), "which is at once, without the error of the one before")
+		synctest.Wait()
+		g.Expect(read(b, next, says("unused"))).To(Equal("of the next release"))
+		g.Expect(q.take()).To(Equal([]string{"web", "web"}))
+	})
 }
 
 func TestKeepDropsWhatIsNotAskedForAnyMore(t *testing.T) {

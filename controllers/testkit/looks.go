@@ -19,8 +19,9 @@ package testkit
 import (
 	"context"
 	"testing"
+	"time"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,7 +34,7 @@ func Looks(ctx context.Context, t *testing.T, clock clock.PassiveClock) (backgro
 	t.Helper()
 	names := make(chan string, 100)
 	background = &looks.Background{Clock: clock}
-	NewWithT(t).Expect(background.Start(ctx, queue{names: names})).To(Succeed())
+	gomega.NewWithT(t).Expect(background.Start(ctx, queue{names: names})).To(gomega.Succeed())
 	return background, names
 }
 
@@ -44,3 +45,6 @@ type queue struct {
 }
 
 func (q queue) Add(request reconcile.Request) { q.names <- request.Name }
+
+// AddAfter adds nothing: time stands still.
+func (q queue) AddAfter(reconcile.Request, time.Duration) {}
