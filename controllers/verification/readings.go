@@ -76,9 +76,14 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
 		return readings, err
 	}
-	step := asked.Interval * ((pastLook-1)/asked.Interval + 1)
-	long, err := readWindow(ctx, reader, slices.Concat(queries, ofOthers), source.Align(release.Began.Add(-pastPeriod), now, step, asked.Offset))
-	readings.Past = &long
+	// The past has a window of its own: one until now would have the fewer looks before the release the older that is.
+	step, start := asked.Interval*((pastLook-1)/asked.Interval+1), release.Began.Add(-pastPeriod)
+	before, err := readWindow(ctx, reader, queries, source.Align(start, release.Began, step, asked.Offset))
+	if err != nil {
+		return measure.Readings{}, err
+	}
+	others, err := readWindow(ctx, reader, ofOthers, source.Align(start, now, step, asked.Offset))
+	readings.Past, readings.Others = &before, &others
 	return readings, err
 }
 

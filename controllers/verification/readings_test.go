@@ -144,19 +144,20 @@ func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 		baseline appv1alpha1.RatioBaseline
 		olds     []string
 		interval time.Duration
-		past     time.Duration
+		// since is how old the release is. The steps of the window of the past and of that of others are past and others.
+		since, past, others time.Duration
 	}{
-		"without old pods":                      {"Auto", nil, 15 * time.Second, time.Minute},
-		"without old pods, at long intervals":   {"Auto", nil, 45 * time.Second, 90 * time.Second},
-		"without old pods, at longer intervals": {"Auto", nil, 2 * time.Minute, 2 * time.Minute},
-		"with old pods":                         {"Auto", []string{"web-2"}, 15 * time.Second, 0},
-		"with the baseline Concurrent":          {"Concurrent", nil, 15 * time.Second, 0},
-		"with the baseline Before":              {"Before", []string{"web-2"}, 15 * time.Second, time.Minute},
+		"without old pods":                      {"Auto", nil, 15 * time.Second, 10 * time.Minute, time.Minute, time.Minute},
+		"without old pods, at long intervals":   {"Auto", nil, 45 * time.Second, 10 * time.Minute, 90 * time.Second, 90 * time.Second},
+		"without old pods, at longer intervals": {"Auto", nil, 2 * time.Minute, 10 * time.Minute, 2 * time.Minute, 2 * time.Minute},
+		"without old pods, after eight hours":   {"Auto", nil, 15 * time.Second, 8 * time.Hour, time.Minute, 9 * time.Minute},
+		"with old pods":                         {"Auto", []string{"web-2"}, 15 * time.Second, 10 * time.Minute, 0, 0},
+		"with the baseline Concurrent":          {"Concurrent", nil, 15 * time.Second, 10 * time.Minute, 0, 0},
+		"with the baseline Before":              {"Before", []string{"web-2"}, 15 * time.Second, 10 * time.Minute, time.Minute, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			window := 10 * time.Minute
-			now := began.Add(window + 7*time.Second)
+			now := began.Add(row.since + 7*time.Second)
 			var sent []string
 			// Each pod has a thousand requests in each second, since ever.
 			handler := func(writer http.ResponseWriter, request *http.Request) {
@@ -170,7 +171,8 @@ func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 				g.Expect(err).NotTo(HaveOccurred())
 				step, err := strconv.ParseFloat(request.FormValue("step"), 64)
 				g.Expect(err).NotTo(HaveOccurred())
-				sent = append(sent, fmt.Sprintf("%v every %v s: %s", time.Unix(int64(start), 0).Sub(began), step, request.FormValue("query")))
+				sent = append(sent, fmt.Sprintf("%v to %v every %v s: %s",
+					time.Unix(int64(start), 0).Sub(began), time.Unix(int64(end), 0).Sub(began), step, request.FormValue("query")))
 				var values []string
 				for at := start; at <= end; at += step {
 					values = append(values, fmt.Sprintf(`[%.0f,"%.0f"]`, at, 1000*(at-1767200000)))
@@ -197,17 +199,21 @@ func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 				g.Expect(sent).To(HaveLen(2))
 				return
 			}
-			step, own := row.past.Seconds(), `{namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}"}`
+			own := `{namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}"}`
 			others := strings.Replace(own, "pod=~", `pod!="",pod!~`, 1)
+			before := fmt.Sprintf("-30m0s to 0s every %v s: ", row.past.Seconds())
+			start, end := began.Add(-30*time.Minute).Truncate(row.others), now.Truncate(row.others)
+			since := fmt.Sprintf("%v to %v every %v s: ", start.Sub(began), end.Sub(began), row.others.Seconds())
 			g.Expect(sent).To(HaveLen(6))
 			g.Expect(sent[2:]).To(Equal([]string{
-				fmt.Sprintf("-30m0s every %v s: sum by (pod) (errors_total%s)", step, own), fmt.Sprintf("-30m0s every %v s: sum by (pod) (requests_total%s)", step, own),
-				fmt.Sprintf("-30m0s every %v s: sum by () (rate(errors_total%s[2m]))", step, others),
-				fmt.Sprintf("-30m0s every %v s: sum by () (rate(requests_total%s[2m]))", step, others),
+				before + "sum by (pod) (errors_total" + own + ")", before + "sum by (pod) (requests_total" + own + ")",
+				since + "sum by () (rate(errors_total" + others + "[2m]))", since + "sum by () (rate(requests_total" + others + "[2m]))",
 			}))
-			g.Expect(readings.Past.Answers).To(HaveLen(4))
-			g.Expect(readings.Past.Moments[0]).To(Equal(began.Add(-30 * time.Minute)))
-			g.Expect(readings.Past.Moments[len(readings.Past.Moments)-1]).To(Equal(began.Add(window.Truncate(row.past))))
+			g.Expect(readings.Past.Answers).To(HaveLen(2))
+			g.Expect(readings.Others.Answers).To(HaveLen(2))
+			g.Expect([]time.Time{readings.Past.Moments[0], readings.Others.Moments[0]}).To(Equal([]time.Time{began.Add(-30 * time.Minute), start}))
+			g.Expect(readings.Past.Moments).To(HaveLen(1 + int(30*time.Minute/row.past)))
+			g.Expect(readings.Others.Moments[len(readings.Others.Moments)-1]).To(Equal(end))
 			g.Expect(readings.Past.ByPod(1)).To(HaveKey("web-1"))
 		})
 	}

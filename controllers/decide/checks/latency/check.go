@@ -69,7 +69,9 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	if read := readings.Past; read != nil {
 		past.Moments = read.Moments
 		past.Bad, past.Total = histogramsOf(release, read).slow(bound)
-		past.Others = othersOf(read, bound)
+	}
+	if readings.Others != nil {
+		past.Others = othersOf(readings.Others, bound)
 	}
 	found := ratio.Judge(release, &c.Spec.RatioObjective, counters, past, terms)
 	if found.Message != "" {

@@ -319,7 +319,7 @@ func TestCheckComparesWithThePast(t *testing.T) {
 			check := latency.Check{Spec: compared("0.5")}
 			g.Expect(check.NeedsPast(release, readings, interval)).To(BeTrue())
 			readings.Past = past()
-			readings.Past.Answers = append(readings.Past.Answers, row.others)
+			readings.Others = &measure.Readings{Moments: readings.Past.Moments, Answers: [][]measure.Series{row.others}}
 			found := check.Judge(release, readings, terms(true))
 			g.Expect(string(found.Verdict) + " " + found.Message).To(HavePrefix(row.want))
 		})

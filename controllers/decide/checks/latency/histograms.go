@@ -150,9 +150,9 @@ func (h histograms) before(bound float64) (slow, total float64) {
 
 // othersOf returns the rates of the requests above a bound, and of all requests, on the other pods of the namespace; none if they have other
 // bounds.
-func othersOf(past *measure.Readings, bound float64) (rates ratio.Rates) {
+func othersOf(read *measure.Readings, bound float64) (rates ratio.Rates) {
 	var fast []float64
-	for _, series := range past.Answer(1) {
+	for _, series := range read.Answer(0) {
 		switch of, err := strconv.ParseFloat(series.Labels[model.BucketLabel], 64); {
 		case err != nil:
 		case of == bound:
@@ -164,7 +164,7 @@ func othersOf(past *measure.Readings, bound float64) (rates ratio.Rates) {
 	if fast == nil || rates.Total == nil {
 		return ratio.Rates{}
 	}
-	rates.Bad = make([]float64, len(fast))
+	rates.Moments, rates.Bad = read.Moments, make([]float64, len(fast))
 	for i := range fast {
 		rates.Bad[i] = rates.Total[i] - fast[i]
 	}

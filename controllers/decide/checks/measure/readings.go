@@ -27,9 +27,9 @@ type Readings struct {
 	Moments []time.Time
 	// Answers has the series of each query.
 	Answers [][]Series
-	// Past are the readings since half an hour before the release, in longer looks: the answers to the same queries, and then to those of others.
-	// They are nil for a check that isn't compared with the past.
-	Past *Readings
+	// Past are the readings of the half hour before the release, in longer looks. Others are those of the queries of others, from then until now.
+	// Both are nil for a check that isn't compared with the past.
+	Past, Others *Readings
 	// PodLabel and NamespaceLabel are the labels by which the series of the source belong to pods.
 	PodLabel, NamespaceLabel string
 	// Reason is why they can't be read, in CamelCase, and Message says so; both are empty if they could be.

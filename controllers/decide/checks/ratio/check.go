@@ -62,8 +62,11 @@ func (c Check) queries(query func(metric string, matching []*labels.Matcher) str
 // Judge judges a release by its counters.
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
 	var past Past
-	if read := readings.Past; read != nil {
-		past = Past{Counters: countersOf(read), Others: Rates{Bad: rateOf(read.Answer(2)), Total: rateOf(read.Answer(3))}}
+	if readings.Past != nil {
+		past.Counters = countersOf(readings.Past)
+	}
+	if read := readings.Others; read != nil {
+		past.Others = Rates{Moments: read.Moments, Bad: rateOf(read.Answer(0)), Total: rateOf(read.Answer(1))}
 	}
 	return Judge(release, &c.Spec.RatioObjective, countersOf(&readings), past, terms)
 }

@@ -27,14 +27,17 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
-// Past are the counters of the pods since half an hour before a release began, in longer looks.
+// Past are the counters of the pods in the half hour before a release began, in longer looks.
 type Past struct {
 	Counters
 	Others Rates
 }
 
-// Rates are the rates of bad events, and of all, on the other pods of the namespace at the moments; nil or NaN where there is none.
-type Rates struct{ Bad, Total []float64 }
+// Rates are the rates of bad events, and of all, on the other pods of the namespace at moments from then until now; nil or NaN where there is none.
+type Rates struct {
+	Moments    []time.Time
+	Bad, Total []float64
+}
 
 // NeedsPast reports whether a release is compared with the past, by its counters since it began.
 func NeedsPast(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, warmup time.Duration) bool {
@@ -59,10 +62,10 @@ func (p Past) before(release *checks.Scene, warmup time.Duration) []statistics.L
 }
 
 // mark marks the looks, which are those between moments, at which the other pods of the namespace had more bad events than before the release.
-// The rates are those at the moments of the past. A look later than all of them is as the last one: it is marked again at the next.
-func (r Rates) mark(looks []statistics.Look, moments, past []time.Time, began time.Time, settings statistics.Settings) {
+// A look later than all rates is as the last one: it is marked again at the next.
+func (r Rates) mark(looks []statistics.Look, moments []time.Time, began time.Time, settings statistics.Settings) {
 	var usual, all float64
-	for i, at := range past {
+	for i, at := range r.Moments {
 		if bad, total := r.at(i); !at.After(began) && total > 0 {
 			usual, all = usual+bad, all+total
 		}
@@ -71,8 +74,8 @@ func (r Rates) mark(looks []statistics.Look, moments, past []time.Time, began ti
 		return
 	}
 	for i := range looks {
-		at, _ := slices.BinarySearchFunc(past, moments[i+1], time.Time.Compare)
-		bad, total := r.at(min(at, len(past)-1))
+		at, _ := slices.BinarySearchFunc(r.Moments, moments[i+1], time.Time.Compare)
+		bad, total := r.at(min(at, len(r.Moments)-1))
 		if bad*measure.OthersPeriod.Seconds() >= settings.MinEvents && bad*all > settings.Tolerance*usual*total {
 			looks[i].Others = 1
 		}

@@ -69,6 +69,7 @@ func before(total, times float64) ratio.Past {
 		if minute > 1 {
 			bad *= times
 		}
+		past.Others.Moments = past.Moments
 		past.Others.Bad, past.Others.Total = append(past.Others.Bad, bad), append(past.Others.Total, total)
 	}
 	for i := range 6 {
@@ -225,12 +226,14 @@ func TestCheckJudgesByThePastThatWasRead(t *testing.T) {
 		g := NewWithT(t)
 		readings, past := read(since(24, 32, 2)), before(100, times)
 		readings.Past = read(past.Counters)
-		readings.Past.Answers = append(readings.Past.Answers, []measure.Series{{Values: past.Others.Bad}}, []measure.Series{{Values: past.Others.Total}})
+		readings.Others = &measure.Readings{
+			Moments: past.Others.Moments, Answers: [][]measure.Series{{{Values: past.Others.Bad}}, {{Values: past.Others.Total}}},
+		}
 		check := ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: *comparison()}}
 		g.Expect(check.NeedsPast(replaced(), *readings, interval)).To(BeTrue())
 		found := check.Judge(replaced(), *readings, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
 		g.Expect(string(found.Verdict)+" "+found.Reason).To(Equal(want), found.Message)
-		readings.Past.Answers = readings.Past.Answers[:2]
+		readings.Others.Answers = nil
 		found = check.Judge(replaced(), *readings, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
 		g.Expect(string(found.Verdict)).To(Equal("Fail"), "others have no series")
 	}

@@ -45,7 +45,7 @@ func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counter
 	byPast := comparesWithPast(objective, looks)
 	found, err := judge(objective, looks, terms, func(settings statistics.Settings) statistics.Finding {
 		if byPast {
-			past.Others.mark(looks, counters.Moments, past.Moments, release.Began, settings)
+			past.Others.mark(looks, counters.Moments, release.Began, settings)
 			return statistics.Before(past.before(release, terms.Warmup), looks, settings, terms.Share, terms.Ended)
 		}
 		return statistics.Concurrent(looks, settings, terms.Share, terms.Ended)
