@@ -102,6 +102,7 @@ func (t *tool) collect(ctx context.Context, cluster *cluster, asked reporting) (
 	}
 	c := newCollection(cluster, t.Clock.Now().UTC(), only, asked.operator)
 	plain := render.Style{Now: t.Clock.Now().UTC()}
+	diagnosis = c.redactor.Diagnosis(diagnosis)
 	c.add("doctor.txt", []byte(render.Diagnosis(diagnosis, plain)), 0, false)
 	c.addModel("doctor.json", diagnosis)
 	version := t.built()

@@ -48,9 +48,12 @@ func reported(t *testing.T) []client.Object {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "manager-1", Labels: map[string]string{"app.kubernetes.io/name": "altershield-operator"}}}
 	pod.Spec.Containers = []corev1.Container{{Name: "manager", Env: []corev1.EnvVar{{Name: "X", Value: "s3cret"}}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "manager", RestartCount: 1}}
+	source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prom"}, Spec: appv1alpha1.VerificationSourceSpec{URL: "https://u:s3cret@prom"}}
+	source.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Unreachable", Message: `GET https://u:s3cret@prom: password="s3cret"`}}
+	chat := &appv1alpha1.ChangeSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "chat"}}
 	return append(installation(t), live, failed(7, "49"), pod, branch(),
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "x"}, StringData: map[string]string{"x": "s3cret"}},
-		&appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prom"}, Spec: appv1alpha1.VerificationSourceSpec{URL: "https://u:s3cret@prom"}},
+		source, chat,
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e1"}, Reason: "ReleaseSuspended", Source: corev1.EventSource{Component: "altershield-operator"}},
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e2"}, Reason: "Pulled", Message: "s3cret", Source: corev1.EventSource{Component: "kubelet"}},
 	)
@@ -89,7 +92,7 @@ func TestReportHasWhatIsNeededAndNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.zip")
 	text := b.run("report", "--logs", "-f", file).expects(g, command.OK)
 	g.Expect(text).To(Equal("! missing: logs/manager-1-manager-previous.log: previous terminated container not found\n" +
-		"wrote 11 files to " + file + ": look at it before you pass it on\n"))
+		"wrote 12 files to " + file + ": look at it before you pass it on\n"))
 	packed, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	info, err := os.Stat(file)
@@ -100,13 +103,17 @@ func TestReportHasWhatIsNeededAndNoSecret(t *testing.T) {
 		"doctor.txt": "✔ trial release", "doctor.json": `"symptom": "ObjectUnseen"`, "version.json": `"version": "v1.2.0"`, "objects/changeworkloads.json": `"name": "web--x--49`,
 		"objects/opsconfiginfoes.json": `"name": "branch"`, "objects/verificationsources.json": `"url": "https://(redacted)@prom"`,
 		"workloads/deployments.json": `"altershield.defense.antgroup.com/release": "7"`, "events.json": `"reason": "ReleaseSuspended"`,
-		"operator/deployments.json": `"image": "registry/altershield-operator:v1.2.0"`, "operator/pods.json": `"restartCount": 1`,
+		"objects/changesubscriptions.json": `"name": "chat"`,
+		"operator/deployments.json":        `"image": "registry/altershield-operator:v1.2.0"`, "operator/pods.json": `"restartCount": 1`,
 		"logs/manager-1-manager.log": "asked /api/v1/namespaces/" + system + "/pods/manager-1/log?container=manager&limitBytes=4194304&tailLines=5000&timestamps=true\n",
 		"report.json":                `"name": "logs/manager-1-manager-previous.log"`,
 	} {
 		g.Expect(files).To(HaveKeyWithValue(name, ContainSubstring(has)))
 	}
-	g.Expect(files).To(HaveLen(12))
+	g.Expect(files).To(HaveLen(13))
+	g.Expect(files["doctor.txt"]).To(ContainSubstring(`GET https://(redacted)@prom: password="(redacted)"`))
+	var diagnosis struct{ Items []any }
+	g.Expect(json.Unmarshal([]byte(files["doctor.json"]), &diagnosis)).To(Succeed(), "it is JSON still")
 	for name, text := range files {
 		g.Expect(text).NotTo(ContainSubstring("s3cret"), name)
 	}
@@ -117,7 +124,7 @@ func TestReportToTheStandardOutput(t *testing.T) {
 	b := newBenchWith(t, stampsTrials(), reported(t)...)
 	answer := b.run("report", "-f", "-", "-n", "shop")
 	g.Expect(answer.code).To(Equal(command.OK))
-	g.Expect(answer.err).To(ContainSubstring("wrote 10 files to -: "))
+	g.Expect(answer.err).To(ContainSubstring("wrote 11 files to -: "))
 	g.Expect(unpacked(g, []byte(answer.out))).To(HaveKeyWithValue("report.json", ContainSubstring(`"namespace": "shop"`)))
 	b.width, b.height = 80, 24
 	g.Expect(b.run("report", "-f", "-").code).To(Equal(command.Usage))

@@ -56,6 +56,11 @@ func (c Conditioned) describe() string {
 	return "kubectl describe " + arguments(c.Kind.Resource, c.Namespace, c.Name)
 }
 
+// isSwitchedOff reports whether a user wants the object to have no effect.
+func (c Conditioned) isSwitchedOff(condition *metav1.Condition) bool {
+	return c.Kind.Name == "ChangeSubscription" && condition.Reason == appv1alpha1.ReasonSubscriptionSuspended
+}
+
 // arguments returns an object as arguments of kubectl.
 func arguments(resource, namespace, name string) string {
 	if namespace == "" {
@@ -64,7 +69,7 @@ func arguments(resource, namespace, name string) string {
 	return fmt.Sprintf("%s %s -n %s", resource, name, namespace)
 }
 
-// objects examines the condition of settings, policies, freezes, sources and kinds.
+// objects examines the condition of settings, policies, freezes, sources, subscriptions and kinds.
 func (i Installation) objects() []Finding {
 	if findings := i.Objects.unread(TopicObjects); findings != nil {
 		return findings
@@ -75,7 +80,7 @@ func (i Installation) objects() []Finding {
 		switch {
 		case condition == nil && i.now().Sub(object.CreationTimestamp.Time) > longUnseen:
 			findings = append(findings, problem(TopicObjects, i.describe(), ObjectUnseen, object.name(), object.Kind.Condition))
-		case condition != nil && condition.Status == metav1.ConditionFalse && condition.ObservedGeneration >= object.Generation:
+		case condition != nil && condition.Status == metav1.ConditionFalse && condition.ObservedGeneration >= object.Generation && !object.isSwitchedOff(condition):
 			findings = append(findings, problem(TopicObjects, object.describe(), ObjectNotReady, object.name(), condition.Type, condition.Reason, condition.Message))
 		}
 	}

@@ -361,6 +361,17 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 		}, []finding{{"Problem", "FinalizerHangs", "ControlledKind clonesets.apps.kruise.io|59m58s|altershield.defense.antgroup.com/kind", "kubectl describe controlledkinds clonesets.apps.kruise.io"}}},
 		"an object that isn't in effect": {"Objects", func(i *view.Installation) { i.Objects.Items[0].Conditions[0].Status = "False" },
 			[]finding{{"Problem", "ObjectNotReady", "ChangeFreeze shop/friday|Ready|Invalid|no times", "kubectl describe changefreezes friday -n shop"}}},
+		"a subscription that can't be used": {"Objects", func(i *view.Installation) {
+			i.Objects.Items = append(i.Objects.Items, effective("ChangeSubscription", "chat", "Ready", "False"))
+		}, []finding{{"Problem", "ObjectNotReady", "ChangeSubscription shop/chat|Ready|Invalid|no times", "kubectl describe changesubscriptions chat -n shop"}}},
+		"a suspended subscription": {"Objects", func(i *view.Installation) {
+			chat := effective("ChangeSubscription", "chat", "Ready", "False")
+			chat.Conditions[0].Reason = "Suspended"
+			i.Objects.Items = append(i.Objects.Items, chat)
+		}, []finding{{"OK", "ObjectsFine", "3", ""}}},
+		"a freeze with such a reason": {"Objects", func(i *view.Installation) {
+			i.Objects.Items[0].Conditions[0].Status, i.Objects.Items[0].Conditions[0].Reason = "False", "Suspended"
+		}, []finding{{"Problem", "ObjectNotReady", "ChangeFreeze shop/friday|Ready|Suspended|no times", "kubectl describe changefreezes friday -n shop"}}},
 		"an object that has changed since": {"Objects", func(i *view.Installation) {
 			i.Objects.Items[0].Conditions[0].Status, i.Objects.Items[0].Generation = "False", 3
 		}, []finding{{"OK", "ObjectsFine", "2", ""}}},

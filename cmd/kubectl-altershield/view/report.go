@@ -98,6 +98,20 @@ func (r Redactor) Text(text string) string {
 	return text
 }
 
+// Diagnosis returns a diagnosis without logins: its findings have messages of objects and errors of requests.
+func (r Redactor) Diagnosis(diagnosis Diagnosis) Diagnosis {
+	diagnosis.Items = slices.Clone(diagnosis.Items)
+	for i := range diagnosis.Items {
+		finding := &diagnosis.Items[i]
+		finding.Values = slices.Clone(finding.Values)
+		for k, value := range finding.Values {
+			finding.Values[k] = r.Text(value)
+		}
+		finding.Help = r.Text(finding.Help)
+	}
+	return diagnosis
+}
+
 // Object returns an object without what may be secret: values of environment variables and headers, fields that are called like a secret, and
 // logins in texts. What kubectl and the API server keep beside it has copies of these values, and goes as well.
 func (r Redactor) Object(object map[string]any) map[string]any {

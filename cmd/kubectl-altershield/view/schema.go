@@ -44,6 +44,7 @@ func Kinds() []Kind {
 		{"ChangeFreeze", "changefreezes", appv1alpha1.ConditionReady, appv1alpha1.ChangeFreeze{}},
 		{"ChangePod", "changepods", "", appv1alpha1.ChangePod{}},
 		{"ChangeRecord", "changerecords", "", appv1alpha1.ChangeRecord{}},
+		{"ChangeSubscription", "changesubscriptions", appv1alpha1.ConditionReady, appv1alpha1.ChangeSubscription{}},
 		{"ChangeVerdict", "changeverdicts", "", appv1alpha1.ChangeVerdict{}},
 		{"ChangeWorkload", "changeworkloads", "", appv1alpha1.ChangeWorkload{}},
 		{"ControlledKind", "controlledkinds", appv1alpha1.ConditionReady, appv1alpha1.ControlledKind{}},
