@@ -66,14 +66,6 @@ type Metrics struct {
 	known map[string]bool
 }
 
-var (
-	types = []appv1alpha1.ReleaseType{appv1alpha1.TypeRelease, appv1alpha1.TypeRepair, appv1alpha1.TypeRollback}
-	// outcomes are those of ChangeRecords.
-	outcomes = []appv1alpha1.ReleaseOutcome{
-		appv1alpha1.OutcomeVerified, appv1alpha1.OutcomeFailed, appv1alpha1.OutcomeRolledBack, appv1alpha1.OutcomeSuperseded, appv1alpha1.OutcomeUnchecked,
-	}
-)
-
 // The buckets of the histograms are few: each series is there once for every namespace.
 const minute, hour, day = float64(60), float64(60 * 60), float64(24 * 60 * 60)
 
@@ -178,8 +170,10 @@ func (m *Metrics) Seen(namespace string) {
 		return
 	}
 	m.known[namespace] = true
-	for _, outcome := range outcomes {
-		for _, kind := range types {
+	for _, outcome := range []appv1alpha1.ReleaseOutcome{
+		appv1alpha1.OutcomeVerified, appv1alpha1.OutcomeFailed, appv1alpha1.OutcomeRolledBack, appv1alpha1.OutcomeSuperseded, appv1alpha1.OutcomeUnchecked,
+	} {
+		for _, kind := range []appv1alpha1.ReleaseType{appv1alpha1.TypeRelease, appv1alpha1.TypeRepair, appv1alpha1.TypeRollback} {
 			m.deployments.WithLabelValues(label(kind), label(outcome), namespace)
 			m.corrected.WithLabelValues(label(kind), label(outcome), namespace)
 		}
