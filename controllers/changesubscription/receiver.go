@@ -121,32 +121,28 @@ func (r *receiver) send(ctx context.Context, message encode.Message) *encode.Fai
 	request.Header.Set("User-Agent", "altershield-operator")
 	response, err := r.http.Do(request)
 	if err != nil {
-		return fault(err)
+		return r.fault(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	if err != nil {
-		return fault(err)
+		return r.fault(err)
 	}
 	var asked time.Duration
 	if response.Header.Get("Retry-After") != "" {
 		asked = source.RetryAfter(response.Header, r.now())
 	}
-	failure := encode.Read(r.kind, response.StatusCode, asked, body)
-	if failure != nil {
-		failure.Message = r.redact(failure.Message)
-	}
-	return failure
+	return encode.Read(r.kind, response.StatusCode, asked, body, r.redact)
 }
 
-// fault returns the failure of a request without an answer.
-func fault(err error) *encode.Failure {
+// fault returns the failure of a request without an answer. Errors of package http may repeat what the receiver sent.
+func (r *receiver) fault(err error) *encode.Failure {
 	if what := source.Refused(err); what != "" {
 		message := "the host in the key url of the Secret has " + what + ", to which the operator doesn't connect: see --source-allow-cidr"
 		return &encode.Failure{Reason: appv1alpha1.ReasonAddressRefused, Message: message, Again: true}
 	}
 	late := fmt.Sprintf("no answer within %s", patience)
-	return &encode.Failure{Reason: appv1alpha1.ReasonReceiverUnavailable, Message: source.Explain(err, late), Again: true}
+	return &encode.Failure{Reason: appv1alpha1.ReasonReceiverUnavailable, Message: source.ExplainRedacted(err, late, r.redact), Again: true}
 }
 
 // redact removes what is secret from the answer of a receiver, which may repeat what it got.

@@ -58,6 +58,11 @@ func Refused(fault error) string {
 
 // Explain returns why a request has no usable response, without the address. late is the message for one that came too late.
 func Explain(fault error, late string) string {
+	return ExplainRedacted(fault, late, func(message string) string { return message })
+}
+
+// ExplainRedacted does the same for a request with secrets, which an error may repeat. They are removed before the message is cut.
+func ExplainRedacted(fault error, late string, redact func(string) string) string {
 	message := fault.Error()
 	if timeout, ok := errors.AsType[net.Error](fault); ok && timeout.Timeout() {
 		message = late
@@ -68,5 +73,5 @@ func Explain(fault error, late string) string {
 	} else if asked, ok := errors.AsType[*url.Error](fault); ok {
 		message = asked.Err.Error()
 	}
-	return oneline.Of(message, maxMessage)
+	return oneline.Of(redact(message), maxMessage)
 }

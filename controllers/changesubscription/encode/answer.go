@@ -42,8 +42,8 @@ type Failure struct {
 }
 
 // Read returns how a receiver failed, nil if it took the message. Some answer HTTP 200 with an error in the body. after is the pause for which the
-// header asks, 0 if it asks for none.
-func Read(kind appv1alpha1.SinkType, status int, after time.Duration, body []byte) *Failure {
+// header asks, 0 if it asks for none. redact removes what is secret from the text of the receiver: before it is cut, as it finds no half of a secret.
+func Read(kind appv1alpha1.SinkType, status int, after time.Duration, body []byte, redact func(string) string) *Failure {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return throttled(kind, "HTTP 429", after)
@@ -51,22 +51,22 @@ func Read(kind appv1alpha1.SinkType, status int, after time.Duration, body []byt
 		return unavailable(fmt.Sprintf("the receiver failed (HTTP %d)", status), after)
 	case status/100 == 3:
 		return refused(fmt.Sprintf("the receiver redirects (HTTP %d), which the operator doesn't follow: correct the key url of the Secret", status))
-	case status/100 != 2:
-		return refused(fmt.Sprintf("the receiver refused the message (HTTP %d)%s", status, reported(string(body))))
 	}
-	switch kind {
-	case appv1alpha1.SinkDingTalk, appv1alpha1.SinkWeCom, appv1alpha1.SinkFeishu:
-		return readCode(kind, body, after)
-	case appv1alpha1.SinkTeams:
-		if bytes.Contains(body, []byte("HTTP error 429")) {
-			return throttled(kind, "HTTP error 429 in the answer", after)
-		}
+	var coded *Failure
+	if len(tooMany(kind)) > 0 {
+		coded = readCode(kind, body, after, redact)
 	}
-	return nil
+	switch {
+	case status/100 != 2 && (coded == nil || coded.Reason != appv1alpha1.ReasonReceiverThrottled):
+		return refused(fmt.Sprintf("the receiver refused the message (HTTP %d)%s", status, reported(string(body), redact)))
+	case kind == appv1alpha1.SinkTeams && bytes.Contains(body, []byte("HTTP error 429")):
+		return throttled(kind, "HTTP error 429 in the answer", after)
+	}
+	return coded
 }
 
 // readCode reads an answer of a chat that has a code: 0 if the message was taken.
-func readCode(kind appv1alpha1.SinkType, body []byte, after time.Duration) *Failure {
+func readCode(kind appv1alpha1.SinkType, body []byte, after time.Duration, redact func(string) string) *Failure {
 	var answer struct {
 		Errcode       *int   `json:"errcode"`
 		Code          *int   `json:"code"`
@@ -87,7 +87,7 @@ func readCode(kind appv1alpha1.SinkType, body []byte, after time.Duration) *Fail
 	if code == nil {
 		return unavailable(fmt.Sprintf("the answer isn't one of %s", kind), after)
 	}
-	message := reported(cmp.Or(answer.Errmsg, answer.Msg, answer.StatusMessage))
+	message := reported(cmp.Or(answer.Errmsg, answer.Msg, answer.StatusMessage), redact)
 	switch {
 	case *code == 0:
 		return nil
@@ -99,15 +99,17 @@ func readCode(kind appv1alpha1.SinkType, body []byte, after time.Duration) *Fail
 	return refused(fmt.Sprintf("the receiver refused the message (code %d)%s", *code, message))
 }
 
-// tooMany returns the codes by which a chat asks for a pause.
+// tooMany returns the codes by which a chat asks for a pause; none for one whose answers have no code.
 func tooMany(kind appv1alpha1.SinkType) []int {
 	switch kind {
 	case appv1alpha1.SinkDingTalk:
 		return []int{130101, 410100, 90030}
 	case appv1alpha1.SinkWeCom:
 		return []int{45009, 45033}
+	case appv1alpha1.SinkFeishu:
+		return []int{11232, 99991400}
 	}
-	return []int{11232, 99991400}
+	return nil
 }
 
 // throttled returns the failure of a receiver that wants a pause. A robot of DingTalk is silenced for ten minutes.
@@ -128,8 +130,8 @@ func refused(message string) *Failure {
 	return &Failure{Reason: appv1alpha1.ReasonReceiverRefused, Message: message}
 }
 
-func reported(text string) string {
-	if text = oneline.Of(text, mostReported); text == "" {
+func reported(text string, redact func(string) string) string {
+	if text = oneline.Of(redact(text), mostReported); text == "" {
 		return ""
 	}
 	return ": " + text
