@@ -96,6 +96,9 @@ func limiterOf(kind appv1alpha1.SinkType) *rate.Limiter {
 		perMinute = 600
 	}
 	burst := perMinute / 3
+	if kind == appv1alpha1.SinkFeishu { // takes no more than 5 a second
+		burst = 5
+	}
 	return rate.NewLimiter(rate.Limit(float64(perMinute-burst)/60), burst)
 }
 
@@ -145,7 +148,7 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 	began := r.Clock.Now()
 	plan := notice.Next(&r.object.Spec, &r.object.Status, r.pending, began)
 	if len(plan.Expired) > 0 {
-		r.drop(plan.Expired, fmt.Sprintf("the receiver failed for %s", notice.Patience))
+		r.drop(plan.Expired, fmt.Sprintf("no message could be sent for %s", notice.Patience))
 	}
 	if retry := r.object.Status.RetryTime; retry != nil && began.Before(retry.Time) && r.object.Status.ObservedGeneration == r.object.Generation {
 		return retry.Sub(began), nil
@@ -155,13 +158,16 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 	}
 	receiver, problem, err := r.connect(ctx, r.object, r.line)
 	if err != nil {
+		notice.Unsent(&r.object.Status, began)
 		return 0, err
 	}
 	if problem != nil {
+		notice.Unsent(&r.object.Status, began)
 		r.setReady(r.object, problem.Reason, problem.Message)
 		return recheck, nil
 	}
 	if !hasFailed(r.object) {
+		notice.Recover(&r.object.Status) // from a Secret that could not be used
 		r.setReady(r.object, appv1alpha1.ReasonReady, working)
 	}
 	return r.sendAll(ctx, receiver, plan)

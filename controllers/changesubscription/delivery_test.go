@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -163,7 +164,7 @@ func TestReconcileGivesUpAfterAnHour(t *testing.T) {
 	b.reconcile()
 	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
 	g.Expect(b.object().Status.Pending).To(BeZero())
-	g.Expect(b.recorder.Events).To(Receive(Equal("Warning NotificationsDropped 1 of its events could not be delivered: the receiver failed for 1h0m0s")))
+	g.Expect(b.recorder.Events).To(Receive(Equal("Warning NotificationsDropped 1 of its events could not be delivered: no message could be sent for 1h0m0s")))
 	g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Dropped"))).To(Equal(1.0))
 }
 
@@ -213,6 +214,99 @@ func TestLinesHaveTheLimitOfTheirReceiver(t *testing.T) {
 	g.Expect(all.of(object).limiter).To(BeIdenticalTo(all.of(object).limiter), "it isn't filled anew")
 	object.Spec.Sink.Type = "Slack"
 	g.Expect(all.of(object).limiter.Burst()).To(Equal(20))
+	object.Spec.Sink.Type = "Feishu"
+	g.Expect(all.of(object).limiter.Burst()).To(Equal(5), "it takes 5 a second")
+}
+
+func TestReconcileGivesUpWithoutAUsableSecret(t *testing.T) {
+	good := newRobot(t)
+	for name, row := range map[string]struct {
+		edit  func(*appv1alpha1.ChangeSubscription)
+		ready string
+	}{
+		"no Secret":    {func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.SecretRef.Name = "gone" }, "False BadSecret: "},
+		"no authority": {func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.CABundle = "a" }, "False Invalid: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(row.edit)))
+			b.release("web")
+			for range 59 {
+				g.Expect(b.reconcile()).To(Equal(60))
+				b.step(60)
+			}
+			g.Expect(b.ready()).To(HavePrefix(row.ready))
+			b.release("cart")
+			b.reconcile()
+			g.Expect(b.object().Status.Pending).To(BeEquivalentTo(2))
+			b.step(60)
+			b.reconcile()
+			g.Expect(b.object().Status.Pending).To(BeEquivalentTo(1))
+			g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
+			g.Expect(b.recorder.Events).To(Receive(ContainSubstring("no message could be sent for 1h0m0s")))
+			object := b.object()
+			object.Spec, object.Generation = robot.subscription().Spec, 2
+			g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
+			b.reconcile()
+			g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/cart")), "what waited for less than an hour")
+			g.Expect(b.object().Status.FailingSince).To(BeNil())
+		})
+	}
+	g := NewWithT(t)
+	b := newBench(t, testkit.NewFake(t, good.subscription()))
+	b.reconcile()
+	g.Expect(b.object().Status.FailingSince).NotTo(BeNil())
+	g.Expect(b.kube.Create(t.Context(), good.secret())).To(Succeed())
+	b.step(60)
+	b.reconcile()
+	g.Expect(b.object().Status.FailingSince).To(BeNil(), "although nothing was sent")
+}
+
+func TestReconcileGivesUpWithoutTheRightToReadTheSecret(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	kube := interceptor.NewClient(testkit.NewFake(t, robot.secret(), robot.subscription()), interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, isSecret := object.(*corev1.Secret); isSecret {
+				return errors.New("forbidden")
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+	})
+	b := newBench(t, kube)
+	b.release("web")
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: system, Name: "shop"}}
+	for range 2 {
+		_, err := b.Reconcile(t.Context(), request)
+		g.Expect(err).To(MatchError("reading Secret altershieldoperator-system/robot: forbidden"))
+		b.step(3600)
+	}
+	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
+	g.Expect(b.object().Status.Pending).To(BeZero())
+}
+
+func TestReconcileShowsNoPartOfATokenThatIsCut(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.release("web")
+	robot.answer = `{"errcode":310000,"errmsg":"` + strings.Repeat("x", 118) + `token-1234, and more"}`
+	b.reconcile()
+	g.Expect(b.ready()).To(Equal("False ReceiverRefused: the receiver refused the message (code 310000): " + strings.Repeat("x", 118) + "***, an..."))
+	g.Expect(b.recorder.Events).To(Receive(Not(ContainSubstring("token"))))
+}
+
+func TestFaultsAreRedacted(t *testing.T) {
+	address, err := url.Parse("https://oapi.dingtalk.com/robot/send?access_token=token-1234")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	failing := &receiver{kind: "DingTalk", address: address, secret: key}
+	for text, wanted := range map[string]string{
+		`malformed HTTP response "token-1234"`:           `malformed HTTP response "***"`,
+		strings.Repeat("x", 250) + "token-1234 and more": strings.Repeat("x", 250) + "***...",
+	} {
+		NewWithT(t).Expect(failing.fault(errors.New(text)).Message).To(Equal(wanted))
+	}
 }
 
 func TestReconcileWaitsAsTheReceiverAsks(t *testing.T) {

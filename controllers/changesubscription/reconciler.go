@@ -155,25 +155,34 @@ func (r *Reconciler) advance(ctx context.Context, object *appv1alpha1.ChangeSubs
 		r.setReady(object, appv1alpha1.ReasonOtherNamespace, "subscriptions have an effect in namespace "+r.Namespace+" only")
 		return 0, nil, nil
 	}
-	choice, problem := newChoice(&object.Spec)
-	switch {
-	case problem != "":
-		r.setReady(object, appv1alpha1.ReasonSubscriptionInvalid, problem)
-		return 0, nil, nil
-	case object.Status.ToldUntil == nil:
+	if object.Status.ToldUntil == nil {
 		object.Status.ToldUntil = &metav1.Time{Time: object.CreationTimestamp.Time}
 	}
-	if wasSuspended := reasonOf(object) == appv1alpha1.ReasonSubscriptionSuspended; object.Spec.Suspend || wasSuspended {
-		if object.Spec.Suspend && wasSuspended {
-			return 0, nil, nil
-		}
+	choice, invalid := newChoice(&object.Spec)
+	stops := object.Spec.Suspend || invalid != ""
+	if stops != isStopped(object) {
 		r.forget(object, now)
 	}
-	if object.Spec.Suspend {
+	switch {
+	case invalid != "":
+		r.setReady(object, appv1alpha1.ReasonSubscriptionInvalid, invalid)
+	case stops:
 		r.setReady(object, appv1alpha1.ReasonSubscriptionSuspended, "spec.suspend is set")
-		return 0, nil, nil
+	default:
+		return r.deliver(ctx, object, choice)
 	}
-	return r.deliver(ctx, object, choice)
+	return 0, nil, nil
+}
+
+// isStopped reports whether a subscription told nothing when it was looked at last: it was suspended, or selected nothing that could be told.
+func isStopped(object *appv1alpha1.ChangeSubscription) bool {
+	switch reasonOf(object) {
+	case appv1alpha1.ReasonSubscriptionSuspended:
+		return true
+	case appv1alpha1.ReasonSubscriptionInvalid:
+		return object.Status.FailingSince == nil // otherwise its authorities are unusable, and what it selects waits
+	}
+	return false
 }
 
 // forget makes a subscription tell nothing of what happened before.

@@ -89,6 +89,29 @@ func TestReconcileTellsNothingOfASuspendedTime(t *testing.T) {
 	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/cart")))
 }
 
+func TestReconcileTellsNothingOfTheTimeOfAnUnusableSelector(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+	})))
+	b.reconcile()
+	g.Expect(b.ready()).To(HavePrefix("False Invalid: spec.selector: "))
+	g.Expect(b.object().Status.ToldUntil).NotTo(BeNil())
+	b.release("web")
+	b.step(7200)
+	b.reconcile()
+	object := b.object()
+	object.Spec.Selector, object.Generation = nil, 2
+	g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
+	b.reconcile()
+	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(robot.bodies).To(BeEmpty())
+	b.release("cart")
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/cart")))
+}
+
 func TestReconcileShowsWhatIsWrongWithASubscription(t *testing.T) {
 	robot := newRobot(t)
 	secret := func(edit func(map[string][]byte)) *corev1.Secret {

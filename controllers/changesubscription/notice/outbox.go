@@ -220,9 +220,7 @@ func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event,
 // Fail notes that the receiver failed, and sets when it is tried again: after the pause for which it asks, and at least that of the backoff.
 // jitter is at least 0 and less than 1.
 func Fail(status *appv1alpha1.ChangeSubscriptionStatus, asked time.Duration, jitter float64, now time.Time) {
-	if status.FailingSince == nil {
-		status.FailingSince = &metav1.Time{Time: now.Truncate(time.Second)}
-	}
+	Unsent(status, now)
 	pause := mostBackoff
 	if status.Failures < 9 { // 2^9 seconds are more than the longest pause
 		pause = min(leastBackoff<<status.Failures, mostBackoff)
@@ -232,6 +230,13 @@ func Fail(status *appv1alpha1.ChangeSubscriptionStatus, asked time.Duration, jit
 	// The API server keeps whole seconds.
 	retry := now.Add(max(pause, asked)).Add(time.Second - 1).Truncate(time.Second)
 	status.RetryTime = &metav1.Time{Time: retry}
+}
+
+// Unsent notes that no message could be sent, so that what waits isn't kept for longer than Patience.
+func Unsent(status *appv1alpha1.ChangeSubscriptionStatus, now time.Time) {
+	if status.FailingSince == nil {
+		status.FailingSince = &metav1.Time{Time: now.Truncate(time.Second)}
+	}
 }
 
 // Taken notes that the receiver took a message.
