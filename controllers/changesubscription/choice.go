@@ -67,10 +67,11 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) (
 		return nil, fmt.Errorf("listing the ChangeWorkloads: %w", err)
 	}
 	search := search{Reconciler: r, choice: chosen, namespaces: map[string]bool{}, workloads: map[types.UID]bool{}}
+	begun := notice.BeginningsOf(releases.Items)
 	var found []notice.Event
 	for i := range releases.Items {
-		for _, event := range notice.Of(&releases.Items[i], since) {
-			if !notice.Selects(chosen.events, event.Name) {
+		for _, event := range notice.Of(&releases.Items[i], begun, since) {
+			if !notice.Selects(chosen.events, &event) {
 				continue
 			}
 			selected, err := search.selects(ctx, &event)

@@ -61,7 +61,7 @@ func newCard(spec *appv1alpha1.ChangeSubscriptionSpec, batch notice.Batch) card 
 	digest := card{Title: headed(spec, title)}
 	for i := range batch.Events[:min(len(batch.Events), mostLines)] {
 		event := &batch.Events[i]
-		text := words.events[event.Name]
+		text := words.of(event)
 		if batch.Late {
 			text += ", " + event.At.Format(time.RFC3339)
 		}
@@ -80,7 +80,7 @@ func headed(spec *appv1alpha1.ChangeSubscriptionSpec, title string) string {
 }
 
 func single(spec *appv1alpha1.ChangeSubscriptionSpec, words words, event *notice.Event) card {
-	title := event.Namespace + "/" + event.Workload.Name + words.colon + fmt.Sprintf(words.numbered, event.Release, words.events[event.Name])
+	title := event.Namespace + "/" + event.Workload.Name + words.colon + fmt.Sprintf(words.numbered, event.Release, words.of(event))
 	one := card{Title: headed(spec, title), Failure: event.IsFailure(), Good: isGood(event)}
 	add := func(label, text string) {
 		if text != "" {

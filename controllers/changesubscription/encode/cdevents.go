@@ -40,7 +40,7 @@ func cloudEvent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, i
 	subject := subjectOf(spec, event, kind, images)
 	context := object{
 		"specversion": cdEvents, "id": event.ID, "source": source, "type": kind, "timestamp": at,
-		"chainId": notice.IDOf(event.Workload.UID, event.Release, "chain", 0),
+		"chainId": notice.IDOf(event.Workload.UID, event.Release, event.Began, "chain", 0),
 	}
 	if isOwn(kind) {
 		context["schemaUri"] = releaseSchema
@@ -67,7 +67,9 @@ func typeOf(event *notice.Event) string {
 	case appv1alpha1.NotifySuspended:
 		return "dev.cdevents.incident.detected.0.3.0"
 	case appv1alpha1.NotifyRecovered:
-		return "dev.cdevents.incident.resolved.0.3.0"
+		if !event.Free { // otherwise no incident was detected
+			return "dev.cdevents.incident.resolved.0.3.0"
+		}
 	}
 	return "dev.cdeventsx.altershield-release." + predicate(event.Name) + ".0.1.0"
 }
@@ -84,7 +86,7 @@ func subjectOf(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, ki
 	switch {
 	case strings.HasPrefix(kind, "dev.cdevents.incident."):
 		// The incident has the same ID when it is detected and when it is resolved.
-		return object{"id": notice.IDOf(event.Workload.UID, event.Release, "incident", 0), "content": object{
+		return object{"id": notice.IDOf(event.Workload.UID, event.Release, event.Began, "incident", 0), "content": object{
 			"description": event.Message, "environment": environment, "service": service,
 		}}
 	case strings.HasPrefix(kind, "dev.cdevents.service."):

@@ -101,6 +101,25 @@ func TestIncidentsHaveTheSameIDWhenTheyAreResolved(t *testing.T) {
 	NewWithT(t).Expect(detected["id"]).NotTo(Equal(resolved["id"]))
 }
 
+func TestARecoveryOfAReleaseThatWasNotSuspendedResolvesNoIncident(t *testing.T) {
+	g := NewWithT(t)
+	outer, inner := cdEvent(t, event("ReleaseRecovered", func(e *notice.Event) { e.Free = true }))
+	g.Expect(outer).To(HaveKeyWithValue("type", "dev.cdeventsx.altershield-release.recovered.0.1.0"))
+	g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "..", "..", "..", "docs", "schemas", "altershield-release.json")).ToAggregate()).To(Succeed())
+}
+
+func TestIncidentsAndChainsDifferWhereACountBeginsAnew(t *testing.T) {
+	for _, name := range []appv1alpha1.SubscribedEvent{"ReleaseSuspended", "ReleaseStarted"} {
+		_, before := cdEvent(t, event(name))
+		_, after := cdEvent(t, event(name, func(e *notice.Event) { e.Began = now() }))
+		chain := func(inner map[string]any) any { return inner["context"].(map[string]any)["chainId"] }
+		NewWithT(t).Expect(chain(before)).NotTo(Equal(chain(after)))
+		if name == "ReleaseSuspended" {
+			NewWithT(t).Expect(before["subject"].(map[string]any)["id"]).NotTo(Equal(after["subject"].(map[string]any)["id"]))
+		}
+	}
+}
+
 func TestArtifactsAreThoseThatRun(t *testing.T) {
 	verified := event("ReleaseVerified")
 	for purl, images := range map[string][]appv1alpha1.RecordedImage{

@@ -40,7 +40,7 @@ func now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 // event returns an event of release 7 of the Deployment web.
 func event(name appv1alpha1.SubscribedEvent, edits ...func(*notice.Event)) notice.Event {
 	made := notice.Event{
-		ID: notice.IDOf("u-1", 7, name, 1), Name: name, At: now(), Namespace: "shop",
+		ID: notice.IDOf("u-1", 7, now().Add(-time.Minute), name, 1), Name: name, At: now(), Namespace: "shop",
 		Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "u-1"},
 		Release:  7, Version: "491e30c0000000000000000000000000", By: "alice@corp", Changes: []string{"image web 1.8 -> 1.9", "env LOG_LEVEL", "label a", "label b"},
 		Counts: appv1alpha1.PodCounts{Desired: 20, Passed: 4, Failed: 2}, Reason: "PodsFailed", Message: "2 pods failed: 5xx above 1%", Began: now().Add(-time.Minute),
@@ -119,6 +119,16 @@ func TestEveryEventHasATextInEachLanguage(t *testing.T) {
 		}
 		NewWithT(t).Expect(words.events).To(HaveLen(len(names())))
 	}
+}
+
+func TestARecoveryOfAReleaseThatWasNotSuspendedHasAWordingOfItsOwn(t *testing.T) {
+	g := NewWithT(t)
+	free := event("ReleaseRecovered", func(e *notice.Event) { e.Free = true })
+	one, other := notice.Batch{Events: []notice.Event{free}}, notice.Batch{Events: []notice.Event{free, event("ReleaseRecovered")}}
+	g.Expect(newCard(spec("Plain"), one).Title).To(Equal("[AlterShield prod] shop/web: release 7 no longer fails"))
+	g.Expect(newCard(spec("Plain"), other).Lines[0].Text).To(Equal("release 7 no longer fails"))
+	g.Expect(newCard(spec("Plain"), other).Lines[1].Text).To(Equal("release 7 is no longer suspended"))
+	g.Expect(newCard(spec("Plain", func(s *appv1alpha1.ChangeSubscriptionSpec) { s.Language = "zh" }), one).Title).To(Equal("[AlterShield prod] shop/web：发布 7 不再失败"))
 }
 
 // names are those of all events.

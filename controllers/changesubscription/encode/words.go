@@ -15,11 +15,16 @@ limitations under the License.
 */
 package encode
 
-import appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+import (
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
+)
 
 // words are the texts of a language. Those with verbs are formats.
 type words struct {
 	events map[appv1alpha1.SubscribedEvent]string
+	// free is the text of a release that recovered and was not suspended.
+	free string
 	// numbered joins the number of a release and what happened to it.
 	numbered, digest, late, more, counts                                         string
 	colon, workload, release, rollback, by, changes, pods, why, note, time, next string
@@ -31,6 +36,14 @@ func wordsOf(language appv1alpha1.NotificationLanguage) words {
 		return chinese()
 	}
 	return english()
+}
+
+// of returns the text of an event.
+func (w words) of(event *notice.Event) string {
+	if event.Free {
+		return w.free
+	}
+	return w.events[event.Name]
 }
 
 func english() words {
@@ -49,7 +62,7 @@ func english() words {
 			appv1alpha1.NotifyFrozen:           "waits for the end of a freeze",
 			appv1alpha1.NotifyApprovalAwaited:  "waits for approval",
 		},
-		numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
+		free: "no longer fails", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
 		counts: "%d passed, %d failed, of %d", colon: ": ", workload: "Workload", release: "Release", rollback: "Rollback of", by: "By",
 		changes: "Changes", pods: "Pods", why: "Why", note: "Note", time: "Time", next: "Next", link: "Show the release",
 		observed: "the kind is only observed",
@@ -72,7 +85,7 @@ func chinese() words {
 			appv1alpha1.NotifyFrozen:           "正在等待冻结结束",
 			appv1alpha1.NotifyApprovalAwaited:  "正在等待批准",
 		},
-		numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
+		free: "不再失败", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
 		counts: "%d 通过，%d 未通过，共 %d", colon: "：", workload: "工作负载", release: "发布", rollback: "回滚自", by: "发布者",
 		changes: "变更", pods: "Pod", why: "原因", note: "说明", time: "时间", next: "下一步", link: "查看发布",
 		observed: "该种类仅被观察",

@@ -55,6 +55,8 @@ type Event struct {
 	Rollback *appv1alpha1.Rollback
 	// Began is when the release was recorded.
 	Began time.Time
+	// Free reports whether a release that recovered was not suspended.
+	Free bool
 }
 
 // IsUrgent reports whether an event is told at once, and not in a digest.
@@ -75,24 +77,27 @@ func (e *Event) IsFailure() bool {
 	return false
 }
 
-// Selects reports whether a subscription to events has one of a name. A failure brings with it what ends it.
-func Selects(events []appv1alpha1.SubscribedEvent, name appv1alpha1.SubscribedEvent) bool {
+// Selects reports whether a subscription to events has one. A failure brings with it what ends it.
+func Selects(events []appv1alpha1.SubscribedEvent, event *Event) bool {
+	name := event.Name
 	if slices.Contains(events, name) || slices.Contains(events, appv1alpha1.NotifyAll) {
 		return true
 	}
-	isFailure := (&Event{Name: name}).IsFailure()
 	switch {
 	case slices.Contains(events, appv1alpha1.NotifyFailures):
-		return isFailure || name == appv1alpha1.NotifyRecovered || name == appv1alpha1.NotifyRollbackVerified
+		return event.IsFailure() || name == appv1alpha1.NotifyRecovered || name == appv1alpha1.NotifyRollbackVerified
+	case name == appv1alpha1.NotifyRecovered && event.Free:
+		return slices.Contains(events, appv1alpha1.NotifyFailed)
 	case name == appv1alpha1.NotifyRecovered:
 		return slices.Contains(events, appv1alpha1.NotifySuspended)
 	}
 	return false
 }
 
-// IDOf returns the UUID of an event, of version 5. The ordinal tells apart what happens to a release repeatedly.
-func IDOf(workload types.UID, release int64, name appv1alpha1.SubscribedEvent, ordinal int64) string {
-	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s/%d/%s/%d", workload, release, name, ordinal)).String()
+// IDOf returns the UUID of an event, of version 5. The ordinal tells apart what happens to a release repeatedly, and the time at which the release
+// began releases of the same number: the count of a workload begins anew when its annotation is lost.
+func IDOf(workload types.UID, release int64, began time.Time, name appv1alpha1.SubscribedEvent, ordinal int64) string {
+	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s/%d/%d/%s/%d", workload, release, began.Unix(), name, ordinal)).String()
 }
 
 // space is the namespace of the UUIDs: that of the API group as a DNS name.
@@ -100,12 +105,51 @@ func space() uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceDNS, []byte(appv1alpha1.GroupVersion.Group))
 }
 
-// Of returns the events of the present release of a ChangeWorkload that happened at a time or later, oldest first.
-func Of(workload *appv1alpha1.ChangeWorkload, since time.Time) []Event {
+// Beginnings are the times at which the releases of workloads began, earliest first, by the UID of the workload.
+type Beginnings map[types.UID][]Beginning
+
+// Beginning is when a release began.
+type Beginning struct{ unix, release int64 }
+
+func (b Beginning) compare(other Beginning) int {
+	return cmp.Or(cmp.Compare(b.unix, other.unix), cmp.Compare(b.release, other.release))
+}
+
+// BeginningsOf returns those of all ChangeWorkloads.
+func BeginningsOf(releases []appv1alpha1.ChangeWorkload) Beginnings {
+	all := Beginnings{}
+	for i := range releases {
+		uid := decide.RecordedWorkload(&releases[i]).UID
+		all[uid] = append(all[uid], beginningOf(&releases[i]))
+	}
+	for _, of := range all {
+		slices.SortFunc(of, Beginning.compare)
+	}
+	return all
+}
+
+func beginningOf(release *appv1alpha1.ChangeWorkload) Beginning {
+	return Beginning{release.Spec.CreateTimeUnix, release.Spec.Release}
+}
+
+// next returns when the next release of the workload of a release began, and whether there is one.
+func (b Beginnings) next(release *appv1alpha1.ChangeWorkload) (time.Time, bool) {
+	own := beginningOf(release)
+	for _, other := range b[decide.RecordedWorkload(release).UID] {
+		if other.compare(own) > 0 {
+			return time.Unix(other.unix, 0), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Of returns the events of the present release of a ChangeWorkload that happened at a time or later, oldest first. That it was superseded is known
+// when the next release has begun.
+func Of(workload *appv1alpha1.ChangeWorkload, begun Beginnings, since time.Time) []Event {
 	if workload.Spec.Baseline {
 		return nil
 	}
-	found := &finder{workload: workload, since: since}
+	found := &finder{workload: workload, begun: begun, since: since}
 	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
 	found.add(appv1alpha1.NotifyStarted, began, 0, "", "")
 	if workload.Spec.IgnoredSuspend {
@@ -124,6 +168,7 @@ func Compare(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.R
 // finder collects the events of a release.
 type finder struct {
 	workload *appv1alpha1.ChangeWorkload
+	begun    Beginnings
 	since    time.Time
 	events   []Event
 }
@@ -134,14 +179,7 @@ func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 		f.add(appv1alpha1.NotifyBypassed, pass.Time.Time, pass.Time.Unix(), appv1alpha1.ReasonBreakGlass, pass.User+" used the BreakGlass "+pass.Name)
 	}
 	verified := condition(status, appv1alpha1.ConditionVerified)
-	switch suspended := condition(status, appv1alpha1.ConditionSuspended); {
-	case suspended.Status == metav1.ConditionTrue:
-		f.addTransition(appv1alpha1.NotifySuspended, suspended, verified.Reason, verified.Message)
-	case suspended.Reason == appv1alpha1.ReasonLifted:
-		f.addTransition(appv1alpha1.NotifyRecovered, suspended, suspended.Reason, suspended.Message)
-	case suspended.Type != "":
-		f.addTransition(appv1alpha1.NotifyFailed, suspended, verified.Reason, verified.Message)
-	}
+	f.addFailure(status, condition(status, appv1alpha1.ConditionSuspended), verified)
 	rolledBack := condition(status, appv1alpha1.ConditionRolledBack)
 	isRolledBack := rolledBack.Status == metav1.ConditionTrue
 	if isRolledBack {
@@ -155,14 +193,37 @@ func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		f.add(appv1alpha1.NotifyUnchecked, time.Unix(status.EntryTimeUnix, 0), status.EntryTimeUnix, verified.Reason, verified.Message)
 	case verified.Reason == appv1alpha1.ReasonSuperseded && !isRolledBack:
-		// Such a condition may have the time of an earlier reason: that of the write is the one that is late enough.
-		f.add(appv1alpha1.NotifySuperseded, time.Unix(status.UpdateTimeUnix, 0), 0, verified.Reason, verified.Message)
+		// Such a condition may have the time of an earlier reason, and the status is written for others later.
+		if at, hasNext := f.begun.next(f.workload); hasNext {
+			f.add(appv1alpha1.NotifySuperseded, at, 0, verified.Reason, verified.Message)
+		}
 	}
 	if frozen := condition(status, appv1alpha1.ConditionFrozen); frozen.Status == metav1.ConditionTrue {
 		f.addTransition(appv1alpha1.NotifyFrozen, frozen, frozen.Reason, frozen.Message)
 	}
-	if paced := condition(status, appv1alpha1.ConditionPaced); paced.Reason == appv1alpha1.ReasonAwaitingApproval && status.Pace != nil {
-		f.add(appv1alpha1.NotifyApprovalAwaited, time.Unix(status.UpdateTimeUnix, 0), int64(status.Pace.Step), paced.Reason, paced.Message)
+	if paced := condition(status, appv1alpha1.ConditionPaced); paced.Reason == appv1alpha1.ReasonAwaitingApproval && status.Pace != nil && status.Pace.ApprovalSince != nil {
+		f.add(appv1alpha1.NotifyApprovalAwaited, status.Pace.ApprovalSince.Time, int64(status.Pace.Step), paced.Reason, paced.Message)
+	}
+}
+
+// addFailure adds that a release failed, or that this has ended. While a release isn't suspended, its condition keeps the time of its first
+// failure: what follows has that of its phase.
+func (f *finder) addFailure(status *appv1alpha1.ChangeWorkloadStatus, suspended, verified metav1.Condition) {
+	at := suspended.LastTransitionTime.Time
+	entered := time.Unix(status.EntryTimeUnix, 0)
+	isLater := entered.After(at)
+	switch {
+	case suspended.Status == metav1.ConditionTrue:
+		f.addTransition(appv1alpha1.NotifySuspended, suspended, verified.Reason, verified.Message)
+	case suspended.Reason == appv1alpha1.ReasonLifted && status.Status == appv1alpha1.ChangeWorkloadSuccess && isLater:
+		f.add(appv1alpha1.NotifyRecovered, entered, entered.Unix(), suspended.Reason, suspended.Message, func(e *Event) { e.Free = true })
+	case suspended.Reason == appv1alpha1.ReasonLifted:
+		f.addTransition(appv1alpha1.NotifyRecovered, suspended, suspended.Reason, suspended.Message)
+	case suspended.Type != "" && status.Status == appv1alpha1.ChangeWorkloadSuspend: // otherwise its verdict was withdrawn
+		if isLater {
+			at = entered
+		}
+		f.add(appv1alpha1.NotifyFailed, at, at.Unix(), verified.Reason, verified.Message)
 	}
 }
 
@@ -179,15 +240,19 @@ func (f *finder) addTransition(name appv1alpha1.SubscribedEvent, changed metav1.
 	f.add(name, changed.LastTransitionTime.Time, changed.LastTransitionTime.Unix(), reason, message)
 }
 
-func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64, reason, message string) {
+func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64, reason, message string, edits ...func(*Event)) {
 	if at.Before(f.since) {
 		return
 	}
 	spec, of := &f.workload.Spec, decide.RecordedWorkload(f.workload)
+	began := time.Unix(spec.CreateTimeUnix, 0).UTC()
 	event := Event{
-		ID: IDOf(of.UID, spec.Release, name, ordinal), Name: name, At: at.UTC(), Workload: of, Namespace: f.workload.Namespace,
+		ID: IDOf(of.UID, spec.Release, began, name, ordinal), Name: name, At: at.UTC(), Workload: of, Namespace: f.workload.Namespace,
 		Release: spec.Release, Version: spec.Reversion, Observed: spec.Observed, By: spec.ReleasedBy, Changes: spec.Changes,
-		Reason: reason, Message: message, Rollback: spec.Rollback, Began: time.Unix(spec.CreateTimeUnix, 0).UTC(),
+		Reason: reason, Message: message, Rollback: spec.Rollback, Began: began,
+	}
+	for _, edit := range edits {
+		edit(&event)
 	}
 	if f.workload.Status.ObservedRelease == spec.Release {
 		event.Counts = f.workload.Status.Counts

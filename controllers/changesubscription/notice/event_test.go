@@ -21,6 +21,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -62,20 +63,47 @@ func named(events []Event) map[string]int {
 	return names
 }
 
+// entered sets when a release entered its phase, and a later write of its status.
+func entered(seconds int) func(*appv1alpha1.ChangeWorkload) {
+	return func(w *appv1alpha1.ChangeWorkload) {
+		w.Status.EntryTimeUnix, w.Status.UpdateTimeUnix = after(seconds).Unix(), after(seconds+100).Unix()
+	}
+}
+
+// begun returns the beginnings of a release, of two later ones of its workload, of one before it with a higher number, and of another workload.
+func begun(release *appv1alpha1.ChangeWorkload) Beginnings {
+	other := func(uid types.UID, number int64, seconds int) appv1alpha1.ChangeWorkload {
+		made := releaseOf("Success")
+		made.Spec.WorkloadRef.UID, made.Spec.Release, made.Spec.CreateTimeUnix = uid, number, after(seconds).Unix()
+		return *made
+	}
+	return BeginningsOf([]appv1alpha1.ChangeWorkload{other("u-1", 2, 35), other("u-1", 1, 25), other("u-1", 9, -10), other("u-2", 8, 5), *release})
+}
+
 func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
 	for name, row := range map[string]struct {
 		release *appv1alpha1.ChangeWorkload
 		edit    func(*appv1alpha1.ChangeWorkload)
 		events  map[string]int
 	}{
-		"running":    {releaseOf("Running", was("Verified", "Unknown", "Verifying", 1)), nil, map[string]int{"ReleaseStarted": 0}},
-		"verified":   {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 20}},
-		"no pods":    {releaseOf("Success", was("Verified", "Unknown", "NoReplicas", 20)), nil, map[string]int{"ReleaseStarted": 0}},
-		"suspended":  {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 21)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuspended": 21}},
-		"recovered":  {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 50), was("Suspended", "False", "Lifted", 51)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 50, "ReleaseRecovered": 51}},
-		"unblocked":  {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "False", "BlockingDisabled", 21)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseFailed": 21}},
-		"refused":    {releaseOf("Failed", was("Verified", "Unknown", "OrderRefused", 2)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseUnchecked": 30}},
-		"superseded": {releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuperseded": 40}},
+		"running":                          {releaseOf("Running", was("Verified", "Unknown", "Verifying", 1)), nil, map[string]int{"ReleaseStarted": 0}},
+		"verified":                         {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 20}},
+		"no pods":                          {releaseOf("Success", was("Verified", "Unknown", "NoReplicas", 20)), nil, map[string]int{"ReleaseStarted": 0}},
+		"suspended":                        {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 21)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuspended": 21}},
+		"recovered":                        {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 50), was("Suspended", "False", "Lifted", 50)), entered(50), map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 50, "ReleaseRecovered": 50}},
+		"unblocked":                        {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 30), was("Suspended", "False", "BlockingDisabled", 30)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseFailed": 30}},
+		"unblocked while it was suspended": {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 30), was("Suspended", "False", "BlockingDisabled", 45)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseFailed": 45}},
+		"observed, withdrawn":              {releaseOf("Running", was("Verified", "Unknown", "Verifying", 40), was("Suspended", "False", "Observing", 30)), entered(40), map[string]int{"ReleaseStarted": 0}},
+		"observed, failed again":           {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 60), was("Suspended", "False", "Observing", 30)), entered(60), map[string]int{"ReleaseStarted": 0, "ReleaseFailed": 60}},
+		"observed, recovered":              {releaseOf("Success", was("Verified", "True", "AllPodsPassed", 70), was("Suspended", "False", "Lifted", 30)), entered(70), map[string]int{"ReleaseStarted": 0, "ReleaseVerified": 70, "ReleaseRecovered": 70}},
+		"no longer suspended as the workload moved on": {releaseOf("Suspend", was("Verified", "False", "PodsFailed", 30), was("Suspended", "False", "Lifted", 45)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseRecovered": 45}},
+		"withdrawn after that":                         {releaseOf("Running", was("Verified", "Unknown", "Verifying", 60), was("Suspended", "False", "Lifted", 45)), entered(60), map[string]int{"ReleaseStarted": 0, "ReleaseRecovered": 45}},
+		"refused":                                      {releaseOf("Failed", was("Verified", "Unknown", "OrderRefused", 2)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseUnchecked": 30}},
+		"superseded":                                   {releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuperseded": 25}},
+		"superseded by a release that isn't recorded yet": {
+			releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), func(w *appv1alpha1.ChangeWorkload) { w.Spec.WorkloadRef.UID = "u-3" },
+			map[string]int{"ReleaseStarted": 0},
+		},
 		"rolled back": {
 			releaseOf("Running", was("Verified", "Unknown", "Superseded", 1), was("RolledBack", "True", "PodsNotRunning", 25)), nil,
 			map[string]int{"ReleaseStarted": 0, "ReleaseRolledBack": 25},
@@ -89,8 +117,10 @@ func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
 		"thawed": {releaseOf("Running", was("Frozen", "False", "Thawed", 3)), nil, map[string]int{"ReleaseStarted": 0}},
 		"awaiting approval": {
 			releaseOf("Running", was("Paced", "True", "AwaitingApproval", 3)),
-			func(w *appv1alpha1.ChangeWorkload) { w.Status.Pace = &appv1alpha1.ReleasePace{Step: 2} },
-			map[string]int{"ReleaseStarted": 0, "ApprovalAwaited": 40},
+			func(w *appv1alpha1.ChangeWorkload) {
+				w.Status.Pace = &appv1alpha1.ReleasePace{Step: 2, ApprovalSince: &metav1.Time{Time: after(35)}}
+			},
+			map[string]int{"ReleaseStarted": 0, "ApprovalAwaited": 35},
 		},
 		"bypassed by the label": {releaseOf(""), func(w *appv1alpha1.ChangeWorkload) { w.Spec.IgnoredSuspend = true }, map[string]int{"ReleaseStarted": 0, "ReleaseBypassed": 0}},
 		"bypassed by a BreakGlass": {
@@ -108,23 +138,23 @@ func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
 			if row.edit != nil {
 				row.edit(row.release)
 			}
-			NewWithT(t).Expect(named(Of(row.release, start()))).To(Equal(row.events))
+			NewWithT(t).Expect(named(Of(row.release, begun(row.release), start()))).To(Equal(row.events))
 		})
 	}
 }
 
 func TestOfLeavesOutWhatHappenedBefore(t *testing.T) {
 	release := releaseOf("Success", was("Verified", "True", "AllPodsPassed", 20))
-	NewWithT(t).Expect(named(Of(release, after(20)))).To(Equal(map[string]int{"ReleaseVerified": 20}))
-	NewWithT(t).Expect(Of(release, after(21))).To(BeEmpty())
+	NewWithT(t).Expect(named(Of(release, nil, after(20)))).To(Equal(map[string]int{"ReleaseVerified": 20}))
+	NewWithT(t).Expect(Of(release, nil, after(21))).To(BeEmpty())
 }
 
 func TestOfTellsWhoMadeTheReleaseAndHowFarItIs(t *testing.T) {
 	g := NewWithT(t)
-	events := Of(releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 20)), after(1))
+	events := Of(releaseOf("Suspend", was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 20)), nil, after(1))
 	g.Expect(events).To(HaveLen(1))
 	event := events[0]
-	g.Expect(event.ID).To(Equal("614a2952-a54f-5cc4-8155-467c16fb2c69"), "receivers know it after an upgrade, too")
+	g.Expect(event.ID).To(Equal("77f20604-09cf-5da6-bb34-1214c2bd61ab"), "receivers know it after an upgrade, too")
 	g.Expect(event.By).To(Equal("alice@corp"))
 	g.Expect(event.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 20, Passed: 4, Failed: 2}))
 	g.Expect(event.Reason + ": " + event.Message).To(Equal("PodsFailed: message of Verified"))
@@ -133,10 +163,41 @@ func TestOfTellsWhoMadeTheReleaseAndHowFarItIs(t *testing.T) {
 
 func TestIDsDifferByWorkloadReleaseEventAndRepetition(t *testing.T) {
 	ids := map[string]bool{
-		IDOf("u-1", 7, "ReleaseSuspended", 1): true, IDOf("u-2", 7, "ReleaseSuspended", 1): true, IDOf("u-1", 8, "ReleaseSuspended", 1): true,
-		IDOf("u-1", 7, "ReleaseVerified", 1): true, IDOf("u-1", 7, "ReleaseSuspended", 2): true,
+		IDOf("u-1", 7, start(), "ReleaseSuspended", 1): true, IDOf("u-2", 7, start(), "ReleaseSuspended", 1): true, IDOf("u-1", 8, start(), "ReleaseSuspended", 1): true,
+		IDOf("u-1", 7, start(), "ReleaseVerified", 1): true, IDOf("u-1", 7, start(), "ReleaseSuspended", 2): true,
+		IDOf("u-1", 7, after(1), "ReleaseSuspended", 1): true,
 	}
-	NewWithT(t).Expect(ids).To(HaveLen(5))
+	NewWithT(t).Expect(ids).To(HaveLen(6))
+}
+
+func TestOfTellsThatAReleaseFailedAgain(t *testing.T) {
+	g := NewWithT(t)
+	release := releaseOf("Suspend", was("Verified", "False", "PodsFailed", 30), was("Suspended", "False", "Observing", 30))
+	first := Of(release, nil, after(1))
+	entered(60)(release)
+	again := Of(release, nil, after(1))
+	g.Expect(first).To(HaveLen(1))
+	g.Expect(again).To(HaveLen(1))
+	g.Expect(again[0].ID).NotTo(Equal(first[0].ID))
+}
+
+func TestOfTellsWhetherARecoveredReleaseWasSuspended(t *testing.T) {
+	for seconds, free := range map[int]bool{30: true, 70: false} {
+		release := releaseOf("Success", was("Suspended", "False", "Lifted", seconds))
+		entered(70)(release)
+		events := Of(release, nil, after(1))
+		NewWithT(t).Expect(events).To(HaveLen(1))
+		NewWithT(t).Expect(events[0].Free).To(Equal(free))
+	}
+}
+
+func TestSelectsBringsTheRecoveryOfItsFailure(t *testing.T) {
+	g := NewWithT(t)
+	free, suspended := &Event{Name: "ReleaseRecovered", Free: true}, &Event{Name: "ReleaseRecovered"}
+	g.Expect(Selects([]appv1alpha1.SubscribedEvent{"ReleaseFailed"}, free)).To(BeTrue())
+	g.Expect(Selects([]appv1alpha1.SubscribedEvent{"ReleaseFailed"}, suspended)).To(BeFalse())
+	g.Expect(Selects([]appv1alpha1.SubscribedEvent{"ReleaseSuspended"}, free)).To(BeFalse())
+	g.Expect(Selects([]appv1alpha1.SubscribedEvent{"Failures"}, free)).To(BeTrue())
 }
 
 func TestSelectsBringsWhatEndsAFailure(t *testing.T) {
@@ -152,7 +213,7 @@ func TestSelectsBringsWhatEndsAFailure(t *testing.T) {
 	} {
 		var selected []appv1alpha1.SubscribedEvent
 		for _, name := range all {
-			if Selects([]appv1alpha1.SubscribedEvent{subscribed}, name) {
+			if Selects([]appv1alpha1.SubscribedEvent{subscribed}, &Event{Name: name}) {
 				selected = append(selected, name)
 			}
 		}
