@@ -19,6 +19,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -79,7 +80,8 @@ func (a *Asker) create(ctx context.Context, release *checks.Scene, asked *plugin
 	return plugin.OfJob(job, nil, asked.Until), nil
 }
 
-// removeEarlier deletes the Jobs that checks of other releases of the workload left.
+// removeEarlier deletes the Jobs that checks of other releases of the workload left, but none of a later release: the question about this one may be
+// out of date.
 func (a *Asker) removeEarlier(ctx context.Context, job *batchv1.Job) error {
 	var earlier metav1.PartialObjectMetadataList
 	earlier.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("JobList"))
@@ -97,7 +99,8 @@ func (a *Asker) removeEarlier(ctx context.Context, job *batchv1.Job) error {
 	}
 	for i := range earlier.Items {
 		old := &earlier.Items[i]
-		if old.Labels[appv1alpha1.LabelCheckOf] == job.Labels[appv1alpha1.LabelCheckOf] {
+		release, other := job.Labels[appv1alpha1.LabelCheckOf], old.Labels[appv1alpha1.LabelCheckOf]
+		if other == release || numberOf(other) > numberOf(release) {
 			continue
 		}
 		err := a.Jobs.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID})
@@ -106,6 +109,15 @@ func (a *Asker) removeEarlier(ctx context.Context, job *batchv1.Job) error {
 		}
 	}
 	return nil
+}
+
+// numberOf returns the number of the release in a value of LabelCheckOf, 0 if there is none.
+func numberOf(checkOf string) int64 {
+	number, err := strconv.ParseInt(checkOf[strings.LastIndex(checkOf, ".")+1:], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 // refused returns the answer to a question that the API server didn't let the operator ask.

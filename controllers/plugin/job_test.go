@@ -61,7 +61,7 @@ func TestAskerRunsAJobOnce(t *testing.T) {
 	clock, created := testclock.NewFakeClock(time.Unix(1767225600, 0)), 0
 	unrelated := job("own", "web", "uid.2")
 	delete(unrelated.Labels, "altershield.defense.antgroup.com/check-of")
-	kube := interceptor.NewClient(testkit.NewFake(t, job("web-smoke-2", "web", "uid.2"), job("web-other-3", "web", "uid.3"), job("db-smoke-2", "db", "uid.2"), unrelated), interceptor.Funcs{
+	kube := interceptor.NewClient(testkit.NewFake(t, job("web-smoke-2", "web", "uid.2"), job("web-other-3", "web", "uid.3"), job("db-smoke-2", "db", "uid.2"), job("web-smoke-10", "web", "uid.10"), unrelated), interceptor.Funcs{
 		Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			created++
 			object.SetUID("2")
@@ -83,7 +83,7 @@ func TestAskerRunsAJobOnce(t *testing.T) {
 	for i := range jobs.Items {
 		names[i] = jobs.Items[i].Name
 	}
-	g.Expect(names).To(ConsistOf("web-smoke-3", "web-other-3", "db-smoke-2", "own"), "the one of the release before is gone")
+	g.Expect(names).To(ConsistOf("web-smoke-3", "web-other-3", "web-smoke-10", "db-smoke-2", "own"), "the one of the release before is gone, not that of a later one")
 
 	var made batchv1.Job
 	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web-smoke-3"}, &made)).To(Succeed())
