@@ -93,7 +93,8 @@ func (o *options) bindServer(flags *flag.FlagSet) {
 		"Directory with the certificate of --callback-bind-address: tls.crt and tls.key, reloaded when they change. Empty: no TLS. "+
 			"AlterShield Server v1.0 sends no server name, and trusts only the CAs of its Java runtime.")
 	flags.BoolVar(&o.verdictEndpoint, "verdict-endpoint", false,
-		"Take the verdicts of verifiers that don't reach the API server at --callback-bind-address, and report them with the token of the caller.")
+		"Take the verdicts of verifiers that don't reach the API server at --callback-bind-address, and report them with the token of the caller. "+
+			"It needs --callback-cert-dir.")
 }
 
 func (o *options) validate() error {
@@ -145,7 +146,21 @@ func (o *options) validateServer() error {
 			problems = append(problems, fmt.Errorf("--callback-cert-dir: %w", err))
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, o.validateVerdicts())...)
+}
+
+// validateVerdicts refuses an endpoint of verdicts that can't be reached, or that would take tokens of the cluster in plain text.
+func (o *options) validateVerdicts() error {
+	switch {
+	case !o.verdictEndpoint:
+		return nil
+	case o.callbackAddress == "0":
+		return errors.New("--verdict-endpoint: no verdict could be sent to --callback-bind-address=0: set an address, such as :8080")
+	case o.callbackCertDir == "":
+		return errors.New("--verdict-endpoint: the tokens of the callers would be sent in plain text: set --callback-cert-dir to a directory with tls.crt and tls.key")
+	default:
+		return nil
+	}
 }
 
 func checkCertificate(dir string) error {

@@ -66,6 +66,17 @@ var _ = Describe("The manager's flags", func() {
 		))
 	})
 
+	It("refuse an endpoint of verdicts that takes tokens in plain text, or that is off", func(ctx context.Context) {
+		for flag, problem := range map[string]string{
+			"--callback-cert-dir=":      "--verdict-endpoint: the tokens of the callers would be sent in plain text: set --callback-cert-dir to a directory with tls.crt and tls.key",
+			"--callback-bind-address=0": "--verdict-endpoint: no verdict could be sent to --callback-bind-address=0: set an address, such as :8080",
+		} {
+			output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-dir=/nowhere", "--verdict-endpoint", flag).CombinedOutput()
+			Expect(err).To(MatchError("exit status 1"))
+			Expect(string(output)).To(ContainSubstring(problem))
+		}
+	})
+
 	It("explain themselves", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
