@@ -18,10 +18,12 @@ package routers
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,15 +137,20 @@ func TestReportsByTheDocumentedCommand(t *testing.T) {
 		t.Skip("there is no curl")
 	}
 	b := newBench(t, patching(func(patch string) error { patched = patch; return nil }), drift())
-	server := httptest.NewServer(b.handler)
+	server := httptest.NewTLSServer(b.handler)
 	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	g.Expect(os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600)).To(Succeed())
 	page, err := os.ReadFile("../docs/plugins.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	_, command, found := strings.Cut(string(page), "```sh\ncurl ")
 	g.Expect(found).To(BeTrue())
 	command, _, _ = strings.Cut(command, "```")
-	script := "kubectl() { echo of-alice; }; verdict=changeverdict.app.ops.cloud.alipay.com/drift; curl -sS " + strings.Replace(command, "http://127.0.0.1:8080", server.URL, 1)
-	output, err := exec.CommandContext(t.Context(), "bash", "-c", script).CombinedOutput()
+	script := "kubectl() { echo of-alice; }; verdict=changeverdict.app.ops.cloud.alipay.com/drift; curl -sS " + strings.Replace(command, "https://127.0.0.1:8080", server.URL, 1)
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script)
+	shell.Dir = dir
+	output, err := shell.CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 	g.Expect(output).To(MatchJSON(`{"success":true,"retry":false,"msg":"the verdict is in ChangeVerdict default/drift"}`))
 	g.Expect(patched).To(MatchJSON(`{"status":{"verdict":"Fail","reason":"Drift","message":"psi 0.31"}}`))

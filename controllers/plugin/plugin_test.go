@@ -98,8 +98,10 @@ func asking(ctx context.Context, t *testing.T, clock *testclock.FakeClock, of *A
 
 // answer returns the answer to a question about the release once it is there, as reconciles do.
 func (a asker) answer(asked *plugin.Question) (plugin.Answer, error) {
+	record := types.NamespacedName{Namespace: "shop", Name: "web--x--6a8f"}
+	defer a.Looks.Counted(record)
 	for {
-		answer, there, err := a.Answer(a.t.Context(), types.NamespacedName{Namespace: "shop", Name: "web--x--6a8f"}, release(), asked)
+		answer, there, err := a.Answer(a.t.Context(), record, release(), asked)
 		if there || err != nil {
 			return answer, err
 		}
