@@ -108,7 +108,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(13))
+	g.Expect(definitions).To(Equal(14))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {
