@@ -144,7 +144,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		output := bash(ctx, "export LANG=C.UTF-8 PATH="+plugin.programs+":$PATH\n"+commands)
 		Expect(output).To(ContainSubstring("a dry run of a new Deployment in namespace " + namespace + " comes back stamped\n"))
 		Expect(output).To(MatchRegexp(`(?m)^✔ leader +\S+, renewed \ds ago$`))
-		Expect(output).To(ContainSubstring("all 13 have the fields that this plugin knows\n"))
+		Expect(output).To(ContainSubstring("all 14 have the fields that this plugin knows\n"))
 		Expect(output).To(ContainSubstring("no problems\n"))
 		Expect(output).To(ContainSubstring("operator not known: there is no Deployment"), "here it runs outside the cluster")
 		Expect(kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "altershield-doctor"}, &appsv1.Deployment{})).NotTo(Succeed(), "the dry run left nothing")
