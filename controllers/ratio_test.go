@@ -33,7 +33,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 	BeforeEach(patient)
 	BeforeEach(withoutBuiltIn)
 
-	It("suspends a Deployment in its first step whose new pod has more errors than the old ones", func(ctx context.Context) {
+	It("suspends a Deployment in its first step whose new pod has more errors than the old ones", slow, func(ctx context.Context) {
 		namespace := pacedNamespace(ctx, `[{"replicas": 1}, {"percent": 100}]`, "")
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		old := verified(ctx, namespace, "sleep").Spec.Reversion
