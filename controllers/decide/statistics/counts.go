@@ -75,7 +75,8 @@ type race struct {
 	// what matters.
 	bad, good, calm ladder
 	noise           noise
-	// spread is the dispersion of the looks so far. A look is judged with that of the looks before it, so that its own counts don't choose.
+	// spread is the dispersion of the looks so far. A look is judged with that of the looks before it, so that its own counts don't choose, unless
+	// its old pods clearly differ: how their events fall on them says nothing about how they fall on new and old pods.
 	spread     dispersion
 	factor     float64
 	news, olds Count

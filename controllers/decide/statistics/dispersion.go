@@ -47,26 +47,40 @@ func (d *dispersion) add(counts []Count, weight float64) {
 	if d.index == nil {
 		d.index, d.pods = make(map[string]int, len(counts)), make([]Count, 0, len(counts))
 	}
+	for _, c := range counts {
+		if c.Bad *= weight; c.usable() {
+			pod := d.pod(c.Pod)
+			*pod = pod.plus(Count{Bad: c.Bad, Total: c.Total * look.rate()})
+		}
+	}
+	squares, freedom := chiSquare(counts, look, weight)
+	d.squares, d.freedom = d.squares+squares, d.freedom+freedom
+}
+
+// chiSquare returns Pearson's chi-square of pods, which together had so many events in a look, and its degrees of freedom. Their counts are
+// taken as if there had been that share of the events.
+func chiSquare(counts []Count, look Count, weight float64) (squares, freedom float64) {
 	var weighted, pods float64
 	for _, c := range counts {
 		if c.Bad *= weight; c.usable() {
 			weighted += c.Bad / c.Total * c.Bad
 			pods++
-			pod := d.pod(c.Pod)
-			*pod = pod.plus(Count{Bad: c.Bad, Total: c.Total * look.rate()})
 		}
 	}
-	d.squares += max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1) // what is left of chance
-	d.freedom += pods - 1
+	return max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1), pods - 1 // with what is left of chance
 }
 
 // within returns the dispersion of old pods in one look, 1 if it isn't clearly more than by chance.
 func within(counts []Count, weight float64) float64 {
-	var d dispersion
-	if d.add(counts, weight); d.freedom == 0 || d.squares < raggedLook*d.freedom {
+	look := sum(counts)
+	if look.Bad *= weight; look.Bad == 0 {
 		return 1
 	}
-	return d.squares / d.freedom
+	squares, freedom := chiSquare(counts, look, weight)
+	if freedom == 0 || squares < raggedLook*freedom {
+		return 1
+	}
+	return squares / freedom
 }
 
 // pod returns what a pod counted so far.
