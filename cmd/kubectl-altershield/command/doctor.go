@@ -85,7 +85,11 @@ func (t *tool) examineUntilFine(ctx context.Context, cluster *cluster, operator 
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		diagnosis, err := t.examine(ctx, cluster, operator)
+		installation, err := t.examine(ctx, cluster, operator)
+		var diagnosis view.Diagnosis
+		if err == nil {
+			diagnosis = view.DiagnosisOf(installation)
+		}
 		switch {
 		case err != nil && (wait == 0 || !passes(err)), err == nil && (wait == 0 || diagnosis.Problems == 0):
 			return diagnosis, err
@@ -100,19 +104,24 @@ func (t *tool) examineUntilFine(ctx context.Context, cluster *cluster, operator 
 	}
 }
 
-// examine reads an installation and examines it. Without an answer about the version of the API server there is nothing to examine.
-func (t *tool) examine(ctx context.Context, cluster *cluster, operator string) (view.Diagnosis, error) {
+// only returns the namespace that the user asks for, empty for all.
+func (t *tool) only(cluster *cluster) string {
+	if t.flags.namespace == "" {
+		return ""
+	}
+	return cluster.namespace
+}
+
+// examine reads an installation. Without an answer about the version of the API server there is nothing to examine.
+func (t *tool) examine(ctx context.Context, cluster *cluster, operator string) (view.Installation, error) {
 	server, err := cluster.server(ctx)
 	if err != nil {
-		return view.Diagnosis{}, err
+		return view.Installation{}, err
 	}
 	installation := view.Installation{
 		Namespace: operator, Mine: cluster.namespace, Plugin: t.Version, Server: server.version, Local: t.Clock.Now(), Remote: server.date,
 	}
-	only := ""
-	if t.flags.namespace != "" {
-		only = cluster.namespace
-	}
+	only := t.only(cluster)
 	cluster.addOperator(ctx, &installation)
 	cluster.addAdmission(ctx, &installation)
 	cluster.addControlled(ctx, &installation, only)
@@ -120,5 +129,5 @@ func (t *tool) examine(ctx context.Context, cluster *cluster, operator string) (
 	installation.Trials = cluster.tryRelease(ctx, installation.OptedIn())
 	installation.Rights = cluster.reviewRights(ctx, view.NeededRights(cluster.namespace, operator))
 	t.warnings.take() // those of the trial
-	return view.DiagnosisOf(installation), ctx.Err()
+	return installation, ctx.Err()
 }

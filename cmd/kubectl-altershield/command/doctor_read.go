@@ -155,6 +155,18 @@ func (c *cluster) recordsPart(ctx context.Context, only, operator string) view.P
 	return somewhere[appv1alpha1.ChangeWorkload](ctx, c, func() client.ObjectList { return &appv1alpha1.ChangeWorkloadList{} }, query{right: right}, only, operator)
 }
 
+// objectsOf lists the objects of a kind of the operator, of which ControlledKinds have no namespace.
+func (c *cluster) objectsOf(ctx context.Context, kind view.Kind, most int, only, operator string) view.Part[unstructured.Unstructured] {
+	if kind.Name == "ControlledKind" {
+		only, operator = "", ""
+	}
+	list := func() client.ObjectList {
+		return listOf(appv1alpha1.GroupVersion.Group, appv1alpha1.GroupVersion.Version, kind.Name)
+	}
+	right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: kind.Resource}
+	return somewhere[unstructured.Unstructured](ctx, c, list, query{right: right, most: most}, only, operator)
+}
+
 // addObjects adds the records, the objects that have a condition, and the Events about batches that were not checked.
 func (c *cluster) addObjects(ctx context.Context, installation *view.Installation, only string) {
 	installation.Records = c.recordsPart(ctx, only, installation.Namespace)
@@ -162,15 +174,7 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 		if kind.Condition == "" {
 			continue
 		}
-		in, operator := only, installation.Namespace
-		if kind.Name == "ControlledKind" {
-			in, operator = "", ""
-		}
-		right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: kind.Resource}
-		list := func() client.ObjectList {
-			return listOf(appv1alpha1.GroupVersion.Group, appv1alpha1.GroupVersion.Version, kind.Name)
-		}
-		part := somewhere[unstructured.Unstructured](ctx, c, list, query{right: right}, in, operator)
+		part := c.objectsOf(ctx, kind, 0, only, installation.Namespace)
 		if part.Lacks != nil || part.Failure != "" {
 			installation.Objects.Lacks, installation.Objects.Failure = part.Lacks, part.Failure
 			return

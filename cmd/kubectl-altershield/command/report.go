@@ -27,6 +27,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
 // reporting are the flags of report.
@@ -92,26 +93,22 @@ func (t *tool) runReport(ctx context.Context, asked reporting) error {
 
 // collect reads what a report has. What can't be read is missing.
 func (t *tool) collect(ctx context.Context, cluster *cluster, asked reporting) (*collection, error) {
-	only := ""
-	if t.flags.namespace != "" {
-		only = cluster.namespace
-	}
-	diagnosis, err := t.examine(ctx, cluster, asked.operator)
+	installation, err := t.examine(ctx, cluster, asked.operator)
 	if err != nil {
 		return nil, err
 	}
-	c := newCollection(cluster, t.Clock.Now().UTC(), only, asked.operator)
+	c := newCollection(cluster, t.Clock.Now().UTC(), t.only(cluster), asked.operator)
 	plain := render.Style{Now: t.Clock.Now().UTC()}
-	diagnosis = c.redactor.Diagnosis(diagnosis)
+	diagnosis := c.redactor.Diagnosis(view.DiagnosisOf(installation))
 	c.add("doctor.txt", []byte(render.Diagnosis(diagnosis, plain)), 0, false)
 	c.addModel("doctor.json", diagnosis)
 	version := t.built()
-	t.addOperatorVersion(ctx, &version, asked.operator)
+	addOperators(&version, asked.operator, installation.Operators)
 	c.addModel("version.json", version)
 	c.addKinds(ctx)
-	c.addWorkloads(ctx)
+	c.addWorkloads(ctx, installation.Records.Items)
 	c.addEvents(ctx)
-	pods := c.addOperator(ctx)
+	pods := c.addOperator(ctx, installation.Operators)
 	if asked.logs {
 		c.addLogs(ctx, pods)
 	}

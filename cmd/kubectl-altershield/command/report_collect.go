@@ -147,22 +147,13 @@ func (c *collection) addObjects(name string, part view.Part[unstructured.Unstruc
 // addKinds adds the objects of the operator's kinds.
 func (c *collection) addKinds(ctx context.Context) {
 	for _, kind := range view.Kinds() {
-		in, operator := c.only, c.operator
-		if kind.Name == "ControlledKind" {
-			in, operator = "", ""
-		}
-		list := func() client.ObjectList {
-			return listOf(appv1alpha1.GroupVersion.Group, appv1alpha1.GroupVersion.Version, kind.Name)
-		}
-		right := view.Right{Verb: "list", Group: appv1alpha1.GroupVersion.Group, Resource: kind.Resource}
-		part := somewhere[unstructured.Unstructured](ctx, c.cluster, list, query{right: right, most: maxObjects}, in, operator)
-		c.addObjects("objects/"+kind.Resource+".json", part, c.redactor.Object)
+		c.addObjects("objects/"+kind.Resource+".json", c.objectsOf(ctx, kind, maxObjects, c.only, c.operator), c.redactor.Object)
 	}
 }
 
-// addWorkloads adds the metadata of workloads that have a version.
-func (c *collection) addWorkloads(ctx context.Context) {
-	for _, kind := range view.WorkloadKinds(c.recordsPart(ctx, c.only, c.operator).Items) {
+// addWorkloads adds the metadata of workloads that have a version, of the kinds of these records.
+func (c *collection) addWorkloads(ctx context.Context, records []appv1alpha1.ChangeWorkload) {
+	for _, kind := range view.WorkloadKinds(records) {
 		of := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
 		list := func() client.ObjectList { return metadataOf(of.Group, of.Version, of.Kind) }
 		right := view.Right{Verb: "list", Group: of.Group, Resource: strings.ToLower(of.Kind) + "s"}
@@ -199,8 +190,8 @@ func (c *collection) addEvents(ctx context.Context) {
 }
 
 // addOperator adds the operator's own Deployment and pods, and returns these.
-func (c *collection) addOperator(ctx context.Context) []unstructured.Unstructured {
-	c.addObjects("operator/deployments.json", c.operators(ctx, c.operator), c.redactor.Object)
+func (c *collection) addOperator(ctx context.Context, deployments view.Part[unstructured.Unstructured]) []unstructured.Unstructured {
+	c.addObjects("operator/deployments.json", deployments, c.redactor.Object)
 	right := view.Right{Verb: "list", Resource: "pods", Namespace: c.operator}
 	pods := read[unstructured.Unstructured](ctx, c.cluster, listOf("", "v1", "Pod"), query{
 		right: right, most: maxObjects, options: []client.ListOption{client.MatchingLabels{"app.kubernetes.io/name": "altershield-operator"}},

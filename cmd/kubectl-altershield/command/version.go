@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
@@ -68,7 +69,12 @@ func (t *tool) addOperatorVersion(ctx context.Context, version *view.Version, na
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	switch part := cluster.operators(ctx, namespace); {
+	addOperators(version, namespace, cluster.operators(ctx, namespace))
+}
+
+// addOperators adds the version of the operator by its Deployments, or why they can't be read.
+func addOperators(version *view.Version, namespace string, part view.Part[unstructured.Unstructured]) {
+	switch {
 	case part.Lacks != nil:
 		version.Unknown = "you may not " + part.Lacks.String() + " in namespace " + namespace
 	case part.Failure != "":
