@@ -37,7 +37,7 @@ const (
 
 type object = map[string]any
 
-// dingTalk returns a message in Markdown. It rings for nobody.
+// dingTalk returns a message in Markdown. It rings for no user.
 func dingTalk(card card) object {
 	var text strings.Builder
 	text.WriteString("#### " + markdown(card.Title) + "\n\n")
@@ -181,7 +181,7 @@ func markdown(text string) string {
 	return escaped.String()
 }
 
-// quiet returns a text in which @ addresses nobody: a space without a width follows it.
+// quiet returns a text in which @ addresses no user: a space without a width follows it.
 func quiet(text string) string { return strings.ReplaceAll(text, "@", "@\u200b") }
 
 // escaped escapes the control characters of Slack.

@@ -216,7 +216,9 @@ func (f *finder) addFailure(status *appv1alpha1.ChangeWorkloadStatus, suspended,
 	case suspended.Status == metav1.ConditionTrue:
 		f.addTransition(appv1alpha1.NotifySuspended, suspended, verified.Reason, verified.Message)
 	case suspended.Reason == appv1alpha1.ReasonLifted && status.Status == appv1alpha1.ChangeWorkloadSuccess && isLater:
-		f.add(appv1alpha1.NotifyRecovered, entered, entered.Unix(), suspended.Reason, suspended.Message, func(e *Event) { e.Free = true })
+		if added := f.add(appv1alpha1.NotifyRecovered, entered, entered.Unix(), suspended.Reason, suspended.Message); added != nil {
+			added.Free = true
+		}
 	case suspended.Reason == appv1alpha1.ReasonLifted:
 		f.addTransition(appv1alpha1.NotifyRecovered, suspended, suspended.Reason, suspended.Message)
 	case suspended.Type != "" && status.Status == appv1alpha1.ChangeWorkloadSuspend: // otherwise its verdict was withdrawn
@@ -240,9 +242,10 @@ func (f *finder) addTransition(name appv1alpha1.SubscribedEvent, changed metav1.
 	f.add(name, changed.LastTransitionTime.Time, changed.LastTransitionTime.Unix(), reason, message)
 }
 
-func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64, reason, message string, edits ...func(*Event)) {
+// add returns the event that it added, nil if it happened too long ago.
+func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64, reason, message string) *Event {
 	if at.Before(f.since) {
-		return
+		return nil
 	}
 	spec, of := &f.workload.Spec, decide.RecordedWorkload(f.workload)
 	began := time.Unix(spec.CreateTimeUnix, 0).UTC()
@@ -251,11 +254,9 @@ func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int
 		Release: spec.Release, Version: spec.Reversion, Observed: spec.Observed, By: spec.ReleasedBy, Changes: spec.Changes,
 		Reason: reason, Message: message, Rollback: spec.Rollback, Began: began,
 	}
-	for _, edit := range edits {
-		edit(&event)
-	}
 	if f.workload.Status.ObservedRelease == spec.Release {
 		event.Counts = f.workload.Status.Counts
 	}
 	f.events = append(f.events, event)
+	return &f.events[len(f.events)-1]
 }
