@@ -45,6 +45,9 @@ func (r *Reconciler) ask(ctx context.Context, changePod *appv1alpha1.ChangePod, 
 		answer.Verdict, answer.Err = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePre)
 	case decide.CallAskPost:
 		answer.Verdict, answer.Err = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
+	case decide.CallAskBeforeFinish:
+		answer.Verdict, answer.Err = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
+		answer.Verdict.Again = askAgain
 	}
 	return answer
 }
@@ -72,14 +75,14 @@ func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod
 	return r.Verifier.Begin(ctx, decide.BatchOf(scene.batch.Release, scene.workload, siblings, changePod))
 }
 
-// finish reports a batch. If it may have been reported before, by an attempt without an answer or by the previous leader, finish polls the
-// verdict first: reporting a finished stage again would reset it.
+// askAgain is the time between polls for a batch that may have been reported.
+const askAgain = time.Second
+
+// finish reports a batch. If it may have been reported before, finish polls the verdict first: reporting a finished stage again would
+// reset it.
 func (r *Reconciler) finish(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene) (verifier.Verdict, error) {
-	id, mayGoOnSince := changePod.Status.ChangePodID, time.Unix(changePod.Status.UpdateTimeUnix, 0)
-	if verdict := changePod.Status.VerdictTime; verdict != nil {
-		mayGoOnSince = verdict.Time
-	}
-	if scene.facts.Asked || mayGoOnSince.Before(scene.facts.Since) {
+	id := changePod.Status.ChangePodID
+	if scene.facts.MayBeReported(changePod) {
 		verdict, err := r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
 		if err != nil || verdict.Outcome != verifier.Undecided {
 			return verdict, err

@@ -208,7 +208,8 @@ func TestReconcileOfAnOrder(t *testing.T) {
 		"another leader begins during the first check": {submitted, {after: time.Minute, do: (*orderBench).restart, state: "PreSubmitted Verifying", wait: time.Minute},
 			between},
 		"another leader begins between the steps": {submitted, between, {after: 24 * time.Hour, do: (*orderBench).restart, state: "PostWait Verifying"}, isDue,
-			{calls: []string{polls, finishes}, state: "PostSubmitted Verifying", wait: window}},
+			{calls: []string{polls}, state: "PostWait Verifying", wait: time.Second},
+			{after: 5 * time.Second, calls: []string{polls, finishes}, state: "PostSubmitted Verifying", wait: window}},
 		"a verdict arrives before the id of its check is saved": {submitted, {do: func(b *orderBench) {
 			b.record(func(record *appv1alpha1.ChangeWorkload) {
 				record.Status.EarlyVerdicts = []appv1alpha1.EarlyVerdict{

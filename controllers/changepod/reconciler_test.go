@@ -129,7 +129,23 @@ func TestReconcile(t *testing.T) {
 			{do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "the leader before may have reported the batch", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Minute)); b.restart() },
-				calls: []string{testkit.PollCheck, testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
+				calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},
+			{after: 5 * time.Second, calls: []string{testkit.PollCheck, testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
+		{name: "the leader before reported the batch, and its bad verdict arrives late", order: "Open", steps: []step{submitted,
+			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Minute)); b.restart() },
+				calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},
+			{after: time.Second, do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
+		{name: "the leader before reported the batch, and its good verdict is found", order: "Open", steps: []step{submitted,
+			{do: func(b *bench) {
+				b.hears("PRE", true, "")
+				b.clock.SetTime(b.clock.Now().Add(time.Minute))
+				b.restart()
+				b.server.Answers(testkit.PollCheck, passed)
+			}, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
+		{name: "the report was due long before the leader began", order: "Open", steps: []step{submitted,
+			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Hour)); b.restart() },
+				calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},
+			{after: 5 * time.Second, calls: []string{testkit.PollCheck, testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
 		{name: "the check before the batch still runs at the server", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, running) },
 				calls: []string{testkit.FinishCheck}, state: "PostWait  Verifying", wait: 200 * time.Millisecond}}},

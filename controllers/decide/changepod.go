@@ -23,6 +23,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
+// callbackArrival is how long after a change of the leader callbacks may arrive that no process accepted meanwhile.
+const callbackArrival = 5 * time.Second
+
 // checkThreshold is how long each stage of a check may take, in seconds, as documented.
 const checkThreshold = 120
 
@@ -94,7 +97,7 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 			return call
 		}
 	case CallFinish:
-		return facts.finishCall(expired, now)
+		return facts.finishCall(changePod, expired, now)
 	case CallAskPre, CallAskPost:
 		if expired || !facts.Delivers {
 			return call
@@ -104,7 +107,7 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 }
 
 // finishCall returns the call to make for a batch whose pods are there.
-func (f CheckFacts) finishCall(expired bool, now time.Time) CheckCall {
+func (f CheckFacts) finishCall(changePod *appv1alpha1.ChangePod, expired bool, now time.Time) CheckCall {
 	switch {
 	case f.bakes(now) || f.awaits(now) != nil:
 		return CallNone
@@ -112,8 +115,26 @@ func (f CheckFacts) finishCall(expired bool, now time.Time) CheckCall {
 		return CallAskPost // the batch may have been reported and only the answer lost
 	case f.SwitchedOff:
 		return CallNone
+	case f.Delivers && f.wasDue(changePod) && now.Before(f.Since.Add(callbackArrival)):
+		// A fail can't be polled. Reported again before its callback arrives, a failed stage would begin anew.
+		return CallAskBeforeFinish
 	}
 	return CallFinish
+}
+
+// MayBeReported reports whether a batch whose report is due may have been reported already, by an attempt without an answer or by the
+// leader before.
+func (f CheckFacts) MayBeReported(changePod *appv1alpha1.ChangePod) bool {
+	return f.Asked || f.wasDue(changePod)
+}
+
+// wasDue reports whether the report of a batch was due under the leader before.
+func (f CheckFacts) wasDue(changePod *appv1alpha1.ChangePod) bool {
+	due := time.Unix(changePod.Status.UpdateTimeUnix, 0)
+	if verdict := changePod.Status.VerdictTime; verdict != nil {
+		due = verdict.Time
+	}
+	return due.Before(f.Since)
 }
 
 func (f CheckFacts) mayBegin(changePod *appv1alpha1.ChangePod, now time.Time) bool {

@@ -37,6 +37,8 @@ const (
 	CallAskPre CheckCall = "ask PRE"
 	// CallAskPost polls that of the check after the batch.
 	CallAskPost CheckCall = "ask POST"
+	// CallAskBeforeFinish polls it for a batch that the leader before may have reported, while a callback may be under way.
+	CallAskBeforeFinish CheckCall = "ask POST before finish"
 )
 
 // edges lead out of a phase of a ChangePod. An empty phase is no edge.
