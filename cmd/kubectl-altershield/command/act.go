@@ -81,9 +81,30 @@ func (a *acting) bindReason(command *cobra.Command, usage string, needed bool) {
 // asks reports whether the user is asked first.
 func (a *acting) asks() bool { return a.dryRun == dryRunNone && !a.yes }
 
-// act shows a request, asks the user, has it done, and shows what became of it. With --dry-run=client it is only shown; with server the
-// writer has no effect.
-func (t *tool) act(cluster *cluster, flags acting, request *view.Request, do func(writer client.Client) error) error {
+// action is what a user asks for by a verb that writes.
+type action struct {
+	request view.Request
+	// do has a writer do it, and completes the request. It keeps no answer, so that it can be done after a dry run.
+	do func(ctx context.Context, writer client.Client, request *view.Request) error
+}
+
+// perform has the API server do an action, or check it by a dry run, and adds its warnings to the request.
+func (c *cluster) perform(ctx context.Context, action *action, dryRun bool) error {
+	writer := client.WithFieldOwner(c.WithWatch, fieldOwner)
+	if dryRun {
+		writer = client.NewDryRunClient(writer)
+	}
+	var said warnings
+	if err := action.do(context.WithValue(ctx, warned{}, &said), writer, &action.request); err != nil {
+		return err
+	}
+	action.request.Warnings = append(action.request.Warnings, said.take()...)
+	return nil
+}
+
+// act shows an action, asks the user, has it done, and shows what became of it. With --dry-run=client it is only shown.
+func (t *tool) act(ctx context.Context, cluster *cluster, flags acting, action *action) error {
+	request := &action.request
 	request.DryRun = flags.dryRun != dryRunNone
 	if flags.asks() {
 		if err := t.confirm(render.Question(*request, t.style())); err != nil {
@@ -91,15 +112,9 @@ func (t *tool) act(cluster *cluster, flags acting, request *view.Request, do fun
 		}
 	}
 	if flags.dryRun != dryRunClient {
-		writer := client.WithFieldOwner(cluster.Client, fieldOwner)
-		if flags.dryRun == dryRunServer {
-			writer = client.NewDryRunClient(writer)
-		}
-		t.warnings.take()
-		if err := do(writer); err != nil {
+		if err := cluster.perform(ctx, action, flags.dryRun == dryRunServer); err != nil {
 			return wouldBeDenied(flags, err)
 		}
-		request.Warnings = append(request.Warnings, t.warnings.take()...)
 	}
 	return t.print(request, func() string { return render.Request(*request, t.style()) }, []string{request.Object})
 }

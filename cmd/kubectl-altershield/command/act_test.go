@@ -128,8 +128,8 @@ func TestAServerSideDryRunThatIsDeniedExitsWith4(t *testing.T) {
 func TestWarningsOfTheServerFollowAWrite(t *testing.T) {
 	g := NewWithT(t)
 	var b *bench
-	b = rollbackBench(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-		b.config.WarningHandlerWithContext.HandleWarningHeaderWithContext(t.Context(), 299, "-", "it has no effect")
+	b = rollbackBench(t, interceptor.Funcs{Patch: func(ctx context.Context, _ client.WithWatch, _ client.Object, _ client.Patch, _ ...client.PatchOption) error {
+		b.config.WarningHandlerWithContext.HandleWarningHeaderWithContext(ctx, 299, "-", "it has no effect")
 		return nil
 	}})
 	g.Expect(b.run("rollback", "web", "-y").expects(g, command.OK)).To(HavePrefix("  warning   it has no effect\nasked the operator"))

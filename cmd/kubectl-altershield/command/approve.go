@@ -62,15 +62,24 @@ func (t *tool) runDecision(ctx context.Context, name string, decision appv1alpha
 	if err != nil {
 		return err
 	}
-	request, approval, err := view.ApprovalOf(facts, decision, flags.reason)
+	action, err := decides(facts, decision, flags.reason)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		if err := writer.Create(ctx, approval); err != nil {
+	return t.act(ctx, cluster, flags, action)
+}
+
+func decides(facts view.Facts, decision appv1alpha1.ApprovalDecision, reason string) (*action, error) {
+	request, approval, err := view.ApprovalOf(facts, decision, reason)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
+		created := approval.DeepCopy()
+		if err := writer.Create(ctx, created); err != nil {
 			return fmt.Errorf("creating the ChangeApproval of %s: %w", view.Argument(facts.Reference), err)
 		}
-		request.Object = "changeapproval/" + approval.Name
+		request.Object = "changeapproval/" + created.Name
 		return nil
-	})
+	}}, nil
 }

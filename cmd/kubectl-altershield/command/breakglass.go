@@ -64,15 +64,24 @@ func (t *tool) runBreakGlass(ctx context.Context, glass view.Glass, names []stri
 	if glass.Namespace, glass.Workloads, err = cluster.named(ctx, names); err != nil {
 		return err
 	}
+	action, err := breaksGlass(glass)
+	if err != nil {
+		return err
+	}
+	return t.act(ctx, cluster, flags, action)
+}
+
+func breaksGlass(glass view.Glass) (*action, error) {
 	request, object, err := view.BreakGlassOf(glass)
 	if err != nil {
-		return usageError(err)
+		return nil, usageError(err)
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		if err := writer.Create(ctx, object); err != nil {
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
+		created := object.DeepCopy()
+		if err := writer.Create(ctx, created); err != nil {
 			return fmt.Errorf("creating the BreakGlass in namespace %s: %w", request.Namespace, err)
 		}
-		request.Object = "breakglass/" + object.Name
+		request.Object = "breakglass/" + created.Name
 		return nil
-	})
+	}}, nil
 }

@@ -24,6 +24,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -50,7 +51,7 @@ func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		appv1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, authorizationv1.AddToScheme,
-		admissionregistrationv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme,
+		authenticationv1.AddToScheme, admissionregistrationv1.AddToScheme, coordinationv1.AddToScheme, discoveryv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
@@ -60,12 +61,12 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // Connect returns a client of an API server.
-func Connect(config *rest.Config) (client.Client, error) {
+func Connect(config *rest.Config) (client.WithWatch, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
-	connected, err := client.New(config, client.Options{Scheme: scheme})
+	connected, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", config.Host, err)
 	}
@@ -74,7 +75,7 @@ func Connect(config *rest.Config) (client.Client, error) {
 
 // cluster reads the objects of a cluster.
 type cluster struct {
-	client.Client
+	client.WithWatch
 	// namespace is that of the flags or of the context.
 	namespace string
 	// ask returns the answer to a path that is no object.
@@ -90,8 +91,19 @@ func (t *tool) connect() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.clusterOf(config, connected, namespace), nil
+}
+
+func (t *tool) clusterOf(config *rest.Config, connected client.WithWatch, namespace string) *cluster {
 	ask := func(ctx context.Context, path string) (Answer, error) { return t.Ask(ctx, config, path) }
-	return &cluster{Client: connected, namespace: namespace, ask: ask}, nil
+	return &cluster{WithWatch: connected, namespace: namespace, ask: ask}
+}
+
+// in returns the cluster with another namespace.
+func (c *cluster) in(namespace string) *cluster {
+	other := *c
+	other.namespace = namespace
+	return &other
 }
 
 // open connects, and finds the workload that a user named.
@@ -107,20 +119,42 @@ func (t *tool) open(ctx context.Context, name string) (*cluster, view.Facts, err
 // pageSize is how many objects one request lists.
 const pageSize = 500
 
-// records lists ChangeWorkloads, page by page.
-func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]appv1alpha1.ChangeWorkload, error) {
-	var all []appv1alpha1.ChangeWorkload
+// eachPage lists objects page by page, each page into a fresh list.
+func eachPage[L client.ObjectList](ctx context.Context, c client.Reader, fresh func() L, use func(page L) error, options ...client.ListOption) error {
 	for next := ""; ; {
-		var page appv1alpha1.ChangeWorkloadList
-		if err := c.List(ctx, &page, append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))...); err != nil {
-			return nil, fmt.Errorf("listing ChangeWorkloads: %w", err)
+		page := fresh()
+		if err := c.List(ctx, page, append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))...); err != nil {
+			return err
 		}
-		all = append(all, page.Items...)
-		if next = page.Continue; next == "" {
-			return all, nil
+		if err := use(page); err != nil {
+			return err
+		}
+		if next = page.GetContinue(); next == "" {
+			return nil
 		}
 	}
 }
+
+// records lists ChangeWorkloads.
+func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]appv1alpha1.ChangeWorkload, error) {
+	all, _, err := c.recordsAt(ctx, options...)
+	return all, err
+}
+
+// recordsAt lists ChangeWorkloads, and returns the version from which a watch goes on.
+func (c *cluster) recordsAt(ctx context.Context, options ...client.ListOption) (all []appv1alpha1.ChangeWorkload, version string, err error) {
+	err = eachPage(ctx, c, func() *appv1alpha1.ChangeWorkloadList { return &appv1alpha1.ChangeWorkloadList{} }, func(page *appv1alpha1.ChangeWorkloadList) error {
+		all, version = append(all, page.Items...), page.ResourceVersion
+		return nil
+	}, options...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing ChangeWorkloads: %w", err)
+	}
+	return all, version, nil
+}
+
+// missing is an error about a workload that isn't there.
+type missing struct{ error }
 
 // find returns a workload that a user named, with its records. It is found by its records, or, before its first one, as a built-in workload.
 func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error) {
@@ -144,8 +178,8 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 		}
 	}
 	last := names[len(names)-1]
-	return view.Facts{}, fmt.Errorf("there is no workload %s in namespace %s, or none under change control: kubectl altershield list -n %s --all shows those that are",
-		last, last.Namespace, last.Namespace)
+	return view.Facts{}, missing{fmt.Errorf("there is no workload %s in namespace %s, or none under change control: kubectl altershield list -n %s --all shows those that are",
+		last, last.Namespace, last.Namespace)}
 }
 
 // byRecords finds a workload by its records.

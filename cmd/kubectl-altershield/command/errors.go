@@ -37,8 +37,14 @@ type warnings struct {
 	texts []string
 }
 
-// HandleWarningHeaderWithContext keeps a warning.
-func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _ string, text string) {
+// warned is the key of the warnings that a context collects.
+type warned struct{}
+
+// HandleWarningHeaderWithContext keeps a warning: where the context of the request collects them, else here.
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ string, text string) {
+	if collected, is := ctx.Value(warned{}).(*warnings); is {
+		w = collected
+	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.texts = append(w.texts, text)

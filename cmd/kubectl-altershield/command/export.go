@@ -73,12 +73,10 @@ func (t *tool) runExport(ctx context.Context, asked exporting) error {
 	if err != nil {
 		return err
 	}
-	namespace := t.flags.listed(cluster)
-	records, err := cluster.changeRecords(ctx, client.InNamespace(namespace))
+	export, err := cluster.exportOf(ctx, t.flags.listed(cluster), period, asked.verify)
 	if err != nil {
 		return err
 	}
-	export := view.ExportOf(records, namespace, period, asked.verify)
 	text, err := t.exported(export, asked.format)
 	if err != nil {
 		return err
@@ -96,6 +94,15 @@ func (t *tool) runExport(ctx context.Context, asked exporting) error {
 		return told(Findings)
 	}
 	return nil
+}
+
+// exportOf reads the ChangeRecords of a period in a namespace, in all for an empty one.
+func (c *cluster) exportOf(ctx context.Context, namespace string, period view.Period, verify bool) (view.Export, error) {
+	records, err := c.changeRecords(ctx, client.InNamespace(namespace))
+	if err != nil {
+		return view.Export{}, err
+	}
+	return view.ExportOf(records, namespace, period, verify), nil
 }
 
 func (t *tool) exported(export view.Export, format string) (string, error) {
@@ -146,26 +153,28 @@ func (t *tool) parseTime(flag, text string, otherwise time.Time) (time.Time, err
 	return at, nil
 }
 
-// changeRecords lists ChangeRecords with their hashes, page by page.
+// changeRecords lists ChangeRecords with their hashes.
 func (c *cluster) changeRecords(ctx context.Context, options ...client.ListOption) ([]view.StoredRecord, error) {
 	var all []view.StoredRecord
-	for next := ""; ; {
+	fresh := func() *unstructured.UnstructuredList {
 		page := &unstructured.UnstructuredList{}
 		page.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecordList"))
-		if err := c.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(next)}, options...)...); err != nil {
-			return nil, fmt.Errorf("listing ChangeRecords: %w", err)
-		}
+		return page
+	}
+	err := eachPage(ctx, c, fresh, func(page *unstructured.UnstructuredList) error {
 		for i := range page.Items {
 			record, hash, err := decide.DecodeRecord(&page.Items[i])
 			if err != nil {
-				return nil, err
+				return err
 			}
 			all = append(all, view.StoredRecord{ChangeRecord: record, Hash: hash})
 		}
-		if next = page.GetContinue(); next == "" {
-			return all, nil
-		}
+		return nil
+	}, options...)
+	if err != nil {
+		return nil, fmt.Errorf("listing ChangeRecords: %w", err)
 	}
+	return all, nil
 }
 
 // addRecorded adds the ChangeRecords of a workload. Without the right the facts have a note; an operator from before v0.2 writes none.

@@ -70,7 +70,7 @@ func TestWhatNeedsNoClusterNeedsNoKubeconfig(t *testing.T) {
 
 func TestVerbsWithoutAClientReturnItsError(t *testing.T) {
 	b := newBench(t)
-	b.connect = func(*rest.Config) (client.Client, error) { return nil, errors.New("no such host") }
+	b.connect = func(*rest.Config) (client.WithWatch, error) { return nil, errors.New("no such host") }
 	NewWithT(t).Expect(b.run("list").err).To(Equal("error: no such host\n"))
 }
 

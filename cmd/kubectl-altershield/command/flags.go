@@ -17,6 +17,7 @@ limitations under the License.
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,8 +102,8 @@ func (f *flags) validateOutput() error {
 	return nil
 }
 
-// config returns the configuration of a client, and the namespace.
-func (t *tool) config() (*rest.Config, string, error) {
+// kubeconfig returns what reads the kubeconfig.
+func (t *tool) kubeconfig() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.flags.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{
@@ -110,7 +111,24 @@ func (t *tool) config() (*rest.Config, string, error) {
 		Context:        clientcmdapi.Context{Namespace: t.flags.namespace},
 		AuthInfo:       clientcmdapi.AuthInfo{Impersonate: t.flags.as, ImpersonateGroups: t.flags.asGroups},
 	}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+}
+
+// clusterName returns the name of the cluster in the kubeconfig; empty if it has none.
+func (t *tool) clusterName() string {
+	raw, err := t.kubeconfig().RawConfig()
+	if err != nil {
+		return ""
+	}
+	if named := raw.Contexts[cmp.Or(t.flags.context, raw.CurrentContext)]; named != nil {
+		return named.Cluster
+	}
+	return ""
+}
+
+// config returns the configuration of a client, and the namespace.
+func (t *tool) config() (*rest.Config, string, error) {
+	loader := t.kubeconfig()
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)

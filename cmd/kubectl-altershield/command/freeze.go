@@ -59,16 +59,24 @@ func (t *tool) runFreezeList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var list appv1alpha1.ChangeFreezeList
-	if err := cluster.List(ctx, &list, client.InNamespace(t.flags.listed(cluster))); err != nil {
-		return fmt.Errorf("listing ChangeFreezes: %w", err)
+	freezes, err := cluster.freezes(ctx, t.flags.listed(cluster))
+	if err != nil {
+		return err
 	}
-	freezes := view.FreezesOf(list.Items)
 	var names []string
 	for _, freeze := range freezes.Items {
 		names = append(names, "changefreeze."+appv1alpha1.GroupVersion.Group+"/"+freeze.Name)
 	}
 	return t.print(freezes, func() string { return render.Freezes(freezes, t.style()) }, names)
+}
+
+// freezes lists the ChangeFreezes of a namespace, of all for an empty one.
+func (c *cluster) freezes(ctx context.Context, namespace string) (view.FreezeList, error) {
+	var list appv1alpha1.ChangeFreezeList
+	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return view.FreezeList{}, fmt.Errorf("listing ChangeFreezes: %w", err)
+	}
+	return view.FreezesOf(list.Items), nil
 }
 
 func (t *tool) freezeLock() *cobra.Command {
@@ -83,12 +91,6 @@ default releases are parked: they are admitted, and start when the freeze ends.`
 		Args:    counted(cobra.MinimumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			lock.Name, lock.Action, lock.Running, lock.Reason = args[0], appv1alpha1.FreezeAction(action), appv1alpha1.FreezeRunning(running), flags.reason
-			if !slices.Contains([]appv1alpha1.FreezeAction{appv1alpha1.FreezePark, appv1alpha1.FreezeDeny, appv1alpha1.FreezeWarn}, lock.Action) {
-				return usageError(fmt.Errorf("--action %q is none of Park, Deny, Warn", action))
-			}
-			if lock.Running != appv1alpha1.FreezeFinish && lock.Running != appv1alpha1.FreezeHold {
-				return usageError(fmt.Errorf("--running %q is none of Finish, Hold", running))
-			}
 			return t.runFreezeLock(command.Context(), lock, args[1:], flags)
 		},
 	}
@@ -109,13 +111,27 @@ func (t *tool) runFreezeLock(ctx context.Context, lock view.Lock, names []string
 	if lock.Namespace, lock.Workloads, err = cluster.named(ctx, names); err != nil {
 		return err
 	}
+	action, err := locks(lock)
+	if err != nil {
+		return err
+	}
+	return t.act(ctx, cluster, flags, action)
+}
+
+func locks(lock view.Lock) (*action, error) {
+	if !slices.Contains([]appv1alpha1.FreezeAction{appv1alpha1.FreezePark, appv1alpha1.FreezeDeny, appv1alpha1.FreezeWarn}, lock.Action) {
+		return nil, usageError(fmt.Errorf("--action %q is none of Park, Deny, Warn", lock.Action))
+	}
+	if lock.Running != appv1alpha1.FreezeFinish && lock.Running != appv1alpha1.FreezeHold {
+		return nil, usageError(fmt.Errorf("--running %q is none of Finish, Hold", lock.Running))
+	}
 	request, freeze := view.LockOf(lock)
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		if err := writer.Create(ctx, freeze); err != nil {
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
+		if err := writer.Create(ctx, freeze.DeepCopy()); err != nil {
 			return fmt.Errorf("creating %s in namespace %s: %w", request.Object, request.Namespace, err)
 		}
 		return nil
-	})
+	}}, nil
 }
 
 // named returns workloads of one namespace that a user named, and that namespace.
@@ -155,19 +171,27 @@ func (t *tool) runFreezeUnlock(ctx context.Context, name string, flags acting) e
 	if err != nil {
 		return err
 	}
-	var freeze appv1alpha1.ChangeFreeze
-	if err := cluster.Get(ctx, client.ObjectKey{Namespace: cluster.namespace, Name: name}, &freeze); err != nil {
-		return fmt.Errorf("reading changefreeze/%s in namespace %s: %w", name, cluster.namespace, err)
-	}
-	request, err := view.UnlockOf(&freeze)
+	action, err := cluster.unlocks(ctx, name)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) unlocks(ctx context.Context, name string) (*action, error) {
+	var freeze appv1alpha1.ChangeFreeze
+	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &freeze); err != nil {
+		return nil, fmt.Errorf("reading changefreeze/%s in namespace %s: %w", name, c.namespace, err)
+	}
+	request, err := view.UnlockOf(&freeze)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
 		// Another lock of the same name must stay.
 		if err := writer.Delete(ctx, &freeze, client.Preconditions{UID: ptr.To(freeze.UID)}); err != nil {
 			return fmt.Errorf("deleting %s in namespace %s: %w", request.Object, request.Namespace, err)
 		}
 		return nil
-	})
+	}}, nil
 }

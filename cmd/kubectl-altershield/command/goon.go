@@ -53,14 +53,22 @@ func (t *tool) runGoOn(ctx context.Context, args []string, flags acting) error {
 	if err != nil {
 		return err
 	}
-	request, value, err := view.GoOnOf(facts, step)
+	action, err := cluster.goesOn(facts, step)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) goesOn(facts view.Facts, step string) (*action, error) {
+	request, value, err := view.GoOnOf(facts, step)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
+		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
 			view.Annotate(workload, appv1alpha1.AnnotationGoOn, value)
 			return nil
 		})
-	})
+	}}, nil
 }

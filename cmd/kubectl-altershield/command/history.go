@@ -18,6 +18,8 @@ package command
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,12 +45,15 @@ func (t *tool) runHistory(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := cluster.addKept(ctx, &facts); err != nil {
+	list, err := cluster.historyOf(ctx, facts, t.Clock.Now())
+	if err != nil {
 		return err
 	}
-	if err := cluster.addRecorded(ctx, &facts); err != nil {
-		return err
-	}
-	list := view.HistoryOf(facts, t.Clock.Now())
 	return t.print(list, func() string { return render.History(list, t.style()) }, recordNames(list.Items))
+}
+
+// historyOf reads the releases of a workload.
+func (c *cluster) historyOf(ctx context.Context, facts view.Facts, now time.Time) (view.ReleaseList, error) {
+	err := errors.Join(c.addKept(ctx, &facts), c.addRecorded(ctx, &facts))
+	return view.HistoryOf(facts, now), err
 }

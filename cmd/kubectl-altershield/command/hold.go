@@ -49,15 +49,23 @@ func (t *tool) runHold(ctx context.Context, name string, flags acting) error {
 	if err != nil {
 		return err
 	}
-	request, err := view.HoldOf(facts, flags.reason)
+	action, err := cluster.holds(facts, flags.reason)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			return view.SetPaused(facts, workload, true, flags.reason)
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) holds(facts view.Facts, reason string) (*action, error) {
+	request, err := view.HoldOf(facts, reason)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
+		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+			return view.SetPaused(facts, workload, true, reason)
 		})
-	})
+	}}, nil
 }
 
 func (t *tool) resume() *cobra.Command {
@@ -84,13 +92,21 @@ func (t *tool) runResume(ctx context.Context, name string, override bool, flags 
 	if err != nil {
 		return err
 	}
-	request, err := view.ResumeOf(facts, override)
+	action, err := cluster.resumes(facts, override)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) resumes(facts view.Facts, override bool) (*action, error) {
+	request, err := view.ResumeOf(facts, override)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
+		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
 			return view.SetPaused(facts, workload, false, "")
 		})
-	})
+	}}, nil
 }

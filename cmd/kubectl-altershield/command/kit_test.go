@@ -54,7 +54,7 @@ func version(digits string) string { return digits + strings.Repeat("0", 32-len(
 // bench is a cluster with the plugin beside it.
 type bench struct {
 	t     *testing.T
-	kube  client.Client
+	kube  client.WithWatch
 	clock *testingclock.FakeClock
 	// env are environment variables, width and height the size of the terminal, 0 for none.
 	env           map[string]string
@@ -63,7 +63,7 @@ type bench struct {
 	config        *rest.Config
 	// out takes what is printed; nil for what a run returns.
 	out     io.Writer
-	connect func(*rest.Config) (client.Client, error)
+	connect func(*rest.Config) (client.WithWatch, error)
 	// ask answers paths that are no objects.
 	ask func(path string) (command.Answer, error)
 }
@@ -99,7 +99,7 @@ func newBenchWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Objec
 		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		Build()
 	b := &bench{t: t, kube: kube, clock: testingclock.NewFakeClock(now), env: map[string]string{"LANG": "C.UTF-8"}}
-	b.connect = func(config *rest.Config) (client.Client, error) { b.config = config; return b.kube, nil }
+	b.connect = func(config *rest.Config) (client.WithWatch, error) { b.config = config; return b.kube, nil }
 	b.ask = func(string) (command.Answer, error) {
 		return command.Answer{Body: []byte(`{"gitVersion":"v1.36.1"}`), Date: now}, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,34 +61,43 @@ func (t *tool) runPoliciesOf(ctx context.Context, name, operator string) error {
 	if err != nil {
 		return err
 	}
-	object := facts.Workload
-	if object == nil {
-		return fmt.Errorf("%s can't be read, so that it isn't known which policies concern it", view.Argument(facts.Reference))
-	}
-	list := view.PoliciesOf(view.Argument(facts.Reference))
-	reader := &partial{Client: cluster, notes: &list.Notes}
-	policy, err := pace.Reader{Namespaces: reader, Policies: reader, Namespace: operator}.Of(ctx, object, object)
+	list, err := cluster.policiesOf(ctx, facts, operator, t.Clock.Now())
 	if err != nil {
 		return err
+	}
+	return t.printPolicies(list)
+}
+
+// policiesOf reads the policies and freezes of a workload.
+func (c *cluster) policiesOf(ctx context.Context, facts view.Facts, operator string, now time.Time) (view.PolicyList, error) {
+	list := view.PoliciesOf(view.Argument(facts.Reference))
+	object := facts.Workload
+	if object == nil {
+		return list, fmt.Errorf("%s can't be read, so that it isn't known which policies concern it", view.Argument(facts.Reference))
+	}
+	reader := &partial{Client: c, notes: &list.Notes}
+	policy, err := pace.Reader{Namespaces: reader, Policies: reader, Namespace: operator}.Of(ctx, object, object)
+	if err != nil {
+		return list, err
 	}
 	if policy != nil {
 		list.AddRelease(policy, object)
 	}
 	policies, err := verification.Reader{Client: reader, Namespace: operator}.Of(ctx, object, object)
 	if err != nil {
-		return err
+		return list, err
 	}
 	for i := range policies {
 		list.AddVerification(&policies[i], object)
 	}
-	freezes, err := freeze.Reader{Namespaces: reader, Freezes: reader, Namespace: operator}.Of(ctx, object, object, t.Clock.Now())
+	freezes, err := freeze.Reader{Namespaces: reader, Freezes: reader, Namespace: operator}.Of(ctx, object, object, now)
 	if err != nil {
-		return err
+		return list, err
 	}
 	for _, found := range freezes {
 		list.AddFreeze(found, object)
 	}
-	return t.printPolicies(list)
+	return list, nil
 }
 
 func (t *tool) printPolicies(list view.PolicyList) error {

@@ -168,7 +168,7 @@ func TestAnAPIServerThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	b := newBench(t)
-	b.connect = func(config *rest.Config) (client.Client, error) {
+	b.connect = func(config *rest.Config) (client.WithWatch, error) {
 		config.Host = server.URL
 		return command.Connect(config)
 	}
@@ -182,7 +182,7 @@ func TestRejectedCredentialsAreASentence(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(http.StatusUnauthorized) }))
 	defer server.Close()
 	b := newBench(t)
-	b.connect = func(config *rest.Config) (client.Client, error) {
+	b.connect = func(config *rest.Config) (client.WithWatch, error) {
 		config.Host = server.URL
 		return command.Connect(config)
 	}

@@ -88,12 +88,12 @@ func (t *tool) runRepair(ctx context.Context, name string, flags repairing) erro
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags.acting, &request, func(writer client.Client) error {
+	return t.act(ctx, cluster, flags.acting, &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return cluster.unlessChanged(ctx, facts, func(shown *unstructured.Unstructured) error {
 			_, err := repair(ctx, writer, shown)
 			return err
 		})
-	})
+	}})
 }
 
 // correct writes the correction of a workload that was read.

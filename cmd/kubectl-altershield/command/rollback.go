@@ -18,6 +18,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,26 +52,34 @@ func (t *tool) runRollback(ctx context.Context, name, to string, flags acting) e
 	if err != nil {
 		return err
 	}
-	kept, err := cluster.kept(ctx, &facts)
+	action, err := cluster.rollsBack(ctx, facts, to, t.Clock.Now())
 	if err != nil {
 		return err
+	}
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to string, now time.Time) (*action, error) {
+	kept, err := c.kept(ctx, &facts)
+	if err != nil {
+		return nil, err
 	}
 	for _, revision := range kept {
 		facts.Kept = append(facts.Kept, sideOf(revision))
 	}
-	request, err := view.RollbackOf(facts, to, t.Clock.Now())
+	request, err := view.RollbackOf(facts, to, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if request.Changes, err = changesBack(facts, kept, request.To.Version); err != nil {
-		return err
+		return nil, err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
+		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
 			view.Annotate(workload, appv1alpha1.AnnotationRollback, request.To.Version)
 			return nil
 		})
-	})
+	}}, nil
 }
 
 // changesBack returns what a rollback to a kept version changes; nothing if its content isn't kept.

@@ -42,7 +42,7 @@ type Environment struct {
 	Clock    clock.WithTicker
 	Location *time.Location
 	// Connect returns a client, Ask the answer of an API server to a path.
-	Connect func(*rest.Config) (client.Client, error)
+	Connect func(*rest.Config) (client.WithWatch, error)
 	Ask     func(ctx context.Context, config *rest.Config, path string) (Answer, error)
 	// Version and Commit are those of the build.
 	Version, Commit string
@@ -119,7 +119,8 @@ func (t *tool) root() *cobra.Command {
 	root.AddCommand(
 		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
 		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(),
-		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.doctor(), t.report(), t.version(), t.completion(),
+		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.doctor(), t.report(), t.version(),
+		t.completion(),
 	)
 	return root
 }

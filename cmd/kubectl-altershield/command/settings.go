@@ -55,23 +55,32 @@ func (t *tool) runSettings(ctx context.Context, namespace string, args []string)
 	if err != nil {
 		return err
 	}
-	var objects appv1alpha1.OpsConfigInfoList
-	if err := cluster.List(ctx, &objects, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("listing OpsConfigInfos in namespace %s: %w", namespace, err)
-	}
 	name := ""
 	if len(args) == 1 {
 		name = args[0]
 	}
-	list, err := view.SettingsOf(objects.Items, name)
+	list, err := cluster.settings(ctx, namespace, name)
 	if err != nil {
-		return usageError(err)
+		return err
 	}
 	var names []string
 	for _, setting := range list.Items {
 		names = append(names, "opsconfiginfo."+appv1alpha1.GroupVersion.Group+"/"+setting.Name)
 	}
 	return t.print(list, func() string { return render.Settings(list, t.style()) }, names)
+}
+
+// settings lists the settings of the operator in its namespace, one of them if a name is given.
+func (c *cluster) settings(ctx context.Context, namespace, name string) (view.SettingList, error) {
+	var objects appv1alpha1.OpsConfigInfoList
+	if err := c.List(ctx, &objects, client.InNamespace(namespace)); err != nil {
+		return view.SettingList{}, fmt.Errorf("listing OpsConfigInfos in namespace %s: %w", namespace, err)
+	}
+	list, err := view.SettingsOf(objects.Items, name)
+	if err != nil {
+		return list, usageError(err)
+	}
+	return list, nil
 }
 
 func (t *tool) runSetting(ctx context.Context, namespace, name, value string, flags acting) error {
@@ -91,15 +100,15 @@ func (t *tool) runSetting(ctx context.Context, namespace, name, value string, fl
 	if err != nil {
 		return usageError(err)
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
+	return t.act(ctx, cluster, flags, &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
 		if object == nil {
-			err = writer.Create(ctx, changed)
+			err = writer.Create(ctx, changed.DeepCopy())
 		} else {
-			err = writer.Patch(ctx, changed, client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{}))
+			err = writer.Patch(ctx, changed.DeepCopy(), client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{}))
 		}
 		if err != nil {
 			return fmt.Errorf("changing %s in namespace %s: %w", request.Object, namespace, err)
 		}
 		return nil
-	})
+	}})
 }

@@ -58,10 +58,7 @@ func (t *tool) runStatus(ctx context.Context, name string, watch, untilDone bool
 	if err != nil {
 		return err
 	}
-	read := func() (view.Status, error) {
-		err := errors.Join(cluster.addBatches(ctx, &facts), cluster.addKept(ctx, &facts))
-		return view.StatusOf(facts, t.Clock.Now()), err
-	}
+	read := func() (view.Status, error) { return cluster.treeOf(ctx, facts, t.Clock.Now()) }
 	status, err := read()
 	if err != nil {
 		return err
@@ -94,6 +91,12 @@ func (t *tool) runStatus(ctx context.Context, name string, watch, untilDone bool
 			return err
 		}
 	}
+}
+
+// treeOf reads the status of a workload.
+func (c *cluster) treeOf(ctx context.Context, facts view.Facts, now time.Time) (view.Status, error) {
+	err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts))
+	return view.StatusOf(facts, now), err
 }
 
 // interval is how often what is followed is read.

@@ -39,9 +39,9 @@ withdrawn, its suspension ends. status and why show the batches.`,
 		Example: "  kubectl altershield verdict web--x--491e30c0--x--5 pass --reason 'the probe was wrong'",
 		Args:    exactly(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			verdict, known := map[string]appv1alpha1.Verdict{"pass": appv1alpha1.VerdictPass, "fail": appv1alpha1.VerdictUnpass}[args[1]]
-			if !known {
-				return usageError(fmt.Errorf("%q is none of pass, fail", args[1]))
+			verdict, err := verdictOf(args[1])
+			if err != nil {
+				return err
 			}
 			return t.runVerdict(command.Context(), strings.TrimPrefix(args[0], "changepod/"), verdict, pod, flags)
 		},
@@ -52,22 +52,38 @@ withdrawn, its suspension ends. status and why show the batches.`,
 	return command
 }
 
+func verdictOf(word string) (appv1alpha1.Verdict, error) {
+	verdict, known := map[string]appv1alpha1.Verdict{"pass": appv1alpha1.VerdictPass, "fail": appv1alpha1.VerdictUnpass}[word]
+	if !known {
+		return "", usageError(fmt.Errorf("%q is none of pass, fail", word))
+	}
+	return verdict, nil
+}
+
 func (t *tool) runVerdict(ctx context.Context, name string, verdict appv1alpha1.Verdict, pod string, flags acting) error {
 	cluster, err := t.connect()
 	if err != nil {
 		return err
 	}
-	var batch appv1alpha1.ChangePod
-	if err := cluster.Get(ctx, client.ObjectKey{Namespace: cluster.namespace, Name: name}, &batch); err != nil {
-		return fmt.Errorf("reading changepod/%s in namespace %s: %w", name, cluster.namespace, err)
-	}
-	request, judged, err := view.VerdictOf(&batch, verdict, pod, flags.reason)
+	action, err := cluster.judges(ctx, name, verdict, pod, flags.reason)
 	if err != nil {
 		return err
 	}
-	return t.act(cluster, flags, &request, func(writer client.Client) error {
+	return t.act(ctx, cluster, flags, action)
+}
+
+func (c *cluster) judges(ctx context.Context, name string, verdict appv1alpha1.Verdict, pod, reason string) (*action, error) {
+	var batch appv1alpha1.ChangePod
+	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &batch); err != nil {
+		return nil, fmt.Errorf("reading changepod/%s in namespace %s: %w", name, c.namespace, err)
+	}
+	request, judged, err := view.VerdictOf(&batch, verdict, pod, reason)
+	if err != nil {
+		return nil, err
+	}
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
 		// The list is replaced as a whole: a verdict of another user in between must not be lost.
-		err := writer.Status().Patch(ctx, judged, client.MergeFromWithOptions(&batch, client.MergeFromWithOptimisticLock{}))
+		err := writer.Status().Patch(ctx, judged.DeepCopy(), client.MergeFromWithOptions(&batch, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err):
 			return fmt.Errorf("%s has changed since it was read, so nothing was changed: try again (%w)", request.Object, err)
@@ -75,5 +91,5 @@ func (t *tool) runVerdict(ctx context.Context, name string, verdict appv1alpha1.
 			return fmt.Errorf("changing the verdicts of %s in namespace %s: %w", request.Object, request.Namespace, err)
 		}
 		return nil
-	})
+	}}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -59,14 +60,20 @@ func (t *tool) runWhy(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(cluster.addBatches(ctx, &facts), cluster.addKept(ctx, &facts)); err != nil {
-		return err
-	}
-	why := view.WhyOf(facts, t.Clock.Now())
-	if err := cluster.review(ctx, &why); err != nil {
+	why, err := cluster.whyOf(ctx, facts, t.Clock.Now())
+	if err != nil {
 		return err
 	}
 	return t.print(why, func() string { return render.Why(why, t.style()) }, workloadName(facts.Reference))
+}
+
+// whyOf reads why a workload is as it is, and which ways the user may go.
+func (c *cluster) whyOf(ctx context.Context, facts view.Facts, now time.Time) (view.Why, error) {
+	if err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts)); err != nil {
+		return view.Why{}, err
+	}
+	why := view.WhyOf(facts, now)
+	return why, c.review(ctx, &why)
 }
 
 // runTrial asks what would become of the workloads in a file, one after another, and ends with Denied if one of them is.
@@ -109,7 +116,7 @@ func (c *cluster) review(ctx context.Context, why *view.Why) error {
 		needs := why.Ways[i].Needs
 		may, err := c.may(ctx, needs)
 		if lacksRight(err) {
-			why.Notes = append(why.Notes, view.Note{Verb: "create", Resource: "selfsubjectaccessreviews", Lacks: view.LacksReviews})
+			why.Notes = append(why.Notes, lacksReviews())
 			return nil
 		}
 		if err != nil {
@@ -118,6 +125,10 @@ func (c *cluster) review(ctx context.Context, why *view.Why) error {
 		why.Ways[i].May = &may
 	}
 	return nil
+}
+
+func lacksReviews() view.Note {
+	return view.Note{Verb: "create", Resource: "selfsubjectaccessreviews", Lacks: view.LacksReviews}
 }
 
 // may asks the API server whether the user has a right.

@@ -19,6 +19,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -80,7 +81,7 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 		return nil
 	}
 	noun := Argument(facts.Reference)
-	change := Right{Verb: "patch", Group: facts.Workload.GroupVersionKind().Group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
+	change := changeRight(facts)
 	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf(
 		"kubectl altershield repair %s -n %s -f FILE", noun, facts.Namespace)}}
 	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
@@ -96,6 +97,15 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 		})
 	}
 	return ways
+}
+
+// changeRight returns the right to change a workload.
+func changeRight(facts Facts) Right {
+	group, _, found := strings.Cut(facts.Reference.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+	return Right{Verb: "patch", Group: group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
 }
 
 // failedBatch returns the name of the first batch that failed, or how to find it.
