@@ -20,7 +20,9 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -48,7 +50,7 @@ func run() int {
 	defer stop()
 	return int(command.Run(ctx, os.Args[1:], command.Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Terminal: terminal, Clock: clock.RealClock{}, Location: time.Local,
-		Connect: command.Connect, Ask: command.Ask, Version: builtVersion(), Commit: commit,
+		Connect: command.Connect, Ask: command.Ask, Browse: browse, Version: builtVersion(), Commit: commit,
 	}))
 }
 
@@ -60,6 +62,18 @@ func terminal() (width, height int, is bool) {
 	}
 	width, height, err := term.GetSize(out)
 	return width, height, err == nil
+}
+
+// browse has the browser of the desktop open an address.
+func browse(url string) error {
+	program, arguments := "xdg-open", []string{url}
+	switch runtime.GOOS {
+	case "darwin":
+		program = "open"
+	case "windows":
+		program, arguments = "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	}
+	return exec.Command(program, arguments...).Start() //nolint:gosec,noctx // the address is our own, and the browser outlives the plugin
 }
 
 // builtVersion returns the version that the linker set, else that of the module that go install built.

@@ -44,6 +44,8 @@ type Environment struct {
 	// Connect returns a client, Ask the answer of an API server to a path.
 	Connect func(*rest.Config) (client.WithWatch, error)
 	Ask     func(ctx context.Context, config *rest.Config, path string) (Answer, error)
+	// Browse has the browser of the user open an address.
+	Browse func(url string) error
 	// Version and Commit are those of the build.
 	Version, Commit string
 }
@@ -119,7 +121,7 @@ func (t *tool) root() *cobra.Command {
 	root.AddCommand(
 		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
 		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(),
-		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.doctor(), t.report(), t.version(),
+		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.dashboard(), t.doctor(), t.report(), t.version(),
 		t.completion(),
 	)
 	return root

@@ -73,6 +73,8 @@ const (
 	LacksReviews Lack = "reviews"
 	// LacksPolicies means that some policies are missing.
 	LacksPolicies Lack = "policies"
+	// LacksPods means that it isn't known where pods run, and which ones wait.
+	LacksPods Lack = "pods"
 )
 
 // ListOf returns the present release of each workload with a record, those that need a person first.

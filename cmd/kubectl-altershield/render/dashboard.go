@@ -1,0 +1,29 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package render
+
+// Dashboard prints the address of the page, and what it may do.
+func Dashboard(url string, readOnly bool, style Style) string {
+	does := style.text("dashboard.acts")
+	if readOnly {
+		does = style.text("dashboard.reads")
+	}
+	return join([]string{url, does, style.text("dashboard.keep")})
+}
+
+// DashboardIdle prints that the page has ended by itself.
+func DashboardIdle(style Style) string { return join([]string{style.text("dashboard.idle")}) }
