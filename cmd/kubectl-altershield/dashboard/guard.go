@@ -77,8 +77,8 @@ func refuse(writer http.ResponseWriter, failure Failure) { answer(writer, failur
 // answer answers with a value as JSON.
 func answer(writer http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value)
-	if err != nil { // a model can always be encoded
-		http.Error(writer, err.Error(), http.StatusInternalServerError)
+	if err != nil {
+		refuse(writer, Failure{http.StatusInternalServerError, Broken, "encoding the answer: " + err.Error()})
 		return
 	}
 	writer.Header().Set("Content-Type", "application/json")
