@@ -28,6 +28,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,6 +68,10 @@ type bench struct {
 	connect func(*rest.Config) (client.WithWatch, error)
 	// ask answers paths that are no objects.
 	ask func(path string) (command.Answer, error)
+	// time is the clock of the plugin if it isn't clock.
+	time clock.WithTicker
+	// browse opens an address.
+	browse func(url string) error
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -84,6 +90,10 @@ func newBenchWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Objec
 	funcs.Create = func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
 		if review, ok := object.(*authorizationv1.SelfSubjectAccessReview); ok && inner == nil {
 			review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "changepods"
+			return nil
+		}
+		if review, ok := object.(*authenticationv1.SelfSubjectReview); ok && inner == nil {
+			review.Status.UserInfo.Username = "alice"
 			return nil
 		}
 		if inner != nil {
@@ -134,10 +144,14 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 	if b.out != nil {
 		to = b.out
 	}
+	at := b.time
+	if at == nil {
+		at = b.clock
+	}
 	code := command.Run(ctx, append([]string{"--kubeconfig", file}, args...), command.Environment{
 		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
-		Clock:    b.clock, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc",
+		Clock:    at, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
 		Ask: func(_ context.Context, _ *rest.Config, path string) (command.Answer, error) { return b.ask(path) },
 	})
 	return answer{code, out.String(), errors.String()}
