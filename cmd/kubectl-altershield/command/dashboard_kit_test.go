@@ -114,7 +114,7 @@ func (p *page) get(g Gomega, target string) string {
 	return body
 }
 
-// stream opens the stream, and returns what reads the next line.
+// stream opens the stream, and returns what reads the next line that is no beat.
 func (p *page) stream(target string) func() string {
 	p.t.Helper()
 	answered := p.send(http.MethodGet, target, "")
@@ -124,11 +124,15 @@ func (p *page) stream(target string) func() string {
 	}
 	lines := bufio.NewReader(answered.Body)
 	return func() string {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return err.Error()
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return err.Error()
+			}
+			if !strings.HasPrefix(line, `{"type":"beat"`) {
+				return line
+			}
 		}
-		return line
 	}
 }
 

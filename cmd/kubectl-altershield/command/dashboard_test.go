@@ -218,7 +218,7 @@ func TestThePodsOfAPage(t *testing.T) {
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: now}, []string{"a/b"}
 	objects := append(shopObjects(), pod("web-1", "49"), pod("web-2", "49"), leaving, pod("web-0", "a1"), other)
 	g.Expect(newBench(t, objects...).page().get(g, "/api/pods"+ofWeb)).To(Equal(`{"kind":"PodList","apiVersion":"cli.altershield/v1","release":7,"version":"` + version("49") + `","items":[` +
-		`{"name":"web-1","node":"node-1","zone":"a","batch":1,"state":"failed","reason":"5xx above 1%"},{"name":"web-2","node":"node-1","zone":"a","state":"waiting"}],` +
+		`{"name":"web-1","node":"node-1","zone":"a","batch":1,"changePod":"web--x--` + version("49") + `--x--1","state":"failed","reason":"5xx above 1%"},{"name":"web-2","node":"node-1","zone":"a","state":"waiting"}],` +
 		`"counts":{"failed":1,"waiting":1}}` + "\n"))
 	g.Expect(newBench(t, web(1, "49")).page().get(g, "/api/pods"+ofWeb)).To(Equal(`{"kind":"PodList","apiVersion":"cli.altershield/v1","items":[],"counts":{}}` + "\n"))
 }

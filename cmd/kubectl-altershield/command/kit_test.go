@@ -38,7 +38,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,8 +67,6 @@ type bench struct {
 	connect func(*rest.Config) (client.WithWatch, error)
 	// ask answers paths that are no objects.
 	ask func(path string) (command.Answer, error)
-	// time is the clock of the plugin if it isn't clock.
-	time clock.WithTicker
 	// browse opens an address.
 	browse func(url string) error
 }
@@ -144,14 +141,10 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 	if b.out != nil {
 		to = b.out
 	}
-	at := b.time
-	if at == nil {
-		at = b.clock
-	}
 	code := command.Run(ctx, append([]string{"--kubeconfig", file}, args...), command.Environment{
 		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
-		Clock:    at, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
+		Clock:    b.clock, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
 		Ask: func(_ context.Context, _ *rest.Config, path string) (command.Answer, error) { return b.ask(path) },
 	})
 	return answer{code, out.String(), errors.String()}

@@ -62,9 +62,10 @@ type ReleasedPod struct {
 	// Node and Zone are those that it runs on; empty if it is gone, or if pods can't be read.
 	Node string `json:"node,omitempty"`
 	Zone string `json:"zone,omitempty"`
-	// Batch is the number of its batch, 0 if it is in none yet.
-	Batch int64    `json:"batch,omitempty"`
-	State PodState `json:"state"`
+	// Batch is the number of its batch, 0 if it is in none yet, and ChangePod the name of the batch.
+	Batch     int64    `json:"batch,omitempty"`
+	ChangePod string   `json:"changePod,omitempty"`
+	State     PodState `json:"state"`
 	// Stage is PRE or POST, of a check that goes on.
 	Stage string `json:"stage,omitempty"`
 	// Reason is why it failed, or why it isn't checked.
@@ -126,7 +127,7 @@ func podsIn(batch *appv1alpha1.ChangePod) []ReleasedPod {
 	var pods []ReleasedPod
 	add := func(summaries []appv1alpha1.PodSummary, pod ReleasedPod) {
 		for i := range summaries {
-			pod.Name, pod.Batch = summaries[i].Pod, number
+			pod.Name, pod.Batch, pod.ChangePod = summaries[i].Pod, number, batch.Name
 			if pod.State == PodFailed {
 				pod.Reason = summaries[i].Message
 			}

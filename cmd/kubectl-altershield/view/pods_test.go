@@ -28,10 +28,12 @@ import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
+func batchName(number int) string { return fmt.Sprintf("web--x--%s--x--%d", version("49"), number) }
+
 // podBatch returns a batch of pods in a phase.
 func podBatch(number int, phase, verified, reason string, pods ...string) appv1alpha1.ChangePod {
 	created := appv1alpha1.ChangePod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web--x--%s--x--%d", version("49"), number)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: batchName(number)},
 		Status:     appv1alpha1.ChangePodStatus{Status: appv1alpha1.ChangePodPhase(phase)},
 	}
 	for _, pod := range pods {
@@ -62,13 +64,13 @@ func TestPodsInTheOrderOfTheirBatches(t *testing.T) {
 	g.Expect(list.Version).To(Equal(version("49")))
 	g.Expect(list.Notes).To(HaveLen(1))
 	g.Expect(list.Items).To(Equal([]view.ReleasedPod{
-		{Name: "web-b", Node: "node-2", Batch: 2, State: "failed", Reason: "5xx above 1%"},
-		{Name: "web-c", Batch: 2, State: "passed"},
-		{Name: "web-a", Node: "node-1", Zone: "a", Batch: 3, State: "passed"},
-		{Name: "web-d", Batch: 4, State: "unchecked", Reason: "CheckNotConfigured"},
-		{Name: "web-g", Batch: 5, State: "passed"},
-		{Name: "web-e", Batch: 10, State: "checking", Stage: "POST"},
-		{Name: "web-f", Batch: 11, State: "checking", Stage: "PRE"},
+		{Name: "web-b", Node: "node-2", Batch: 2, ChangePod: batchName(2), State: "failed", Reason: "5xx above 1%"},
+		{Name: "web-c", Batch: 2, ChangePod: batchName(2), State: "passed"},
+		{Name: "web-a", Node: "node-1", Zone: "a", Batch: 3, ChangePod: batchName(3), State: "passed"},
+		{Name: "web-d", Batch: 4, ChangePod: batchName(4), State: "unchecked", Reason: "CheckNotConfigured"},
+		{Name: "web-g", Batch: 5, ChangePod: batchName(5), State: "passed"},
+		{Name: "web-e", Batch: 10, ChangePod: batchName(10), State: "checking", Stage: "POST"},
+		{Name: "web-f", Batch: 11, ChangePod: batchName(11), State: "checking", Stage: "PRE"},
 		{Name: "web-y", State: "waiting"},
 		{Name: "web-z", Node: "node-9", Zone: "b", State: "waiting"},
 	}))
