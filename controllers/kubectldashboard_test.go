@@ -142,7 +142,7 @@ var _ = Describe("kubectl altershield dashboard", Ordered, func() {
 		ask := `{"namespace":"` + namespace + `","kind":"Deployment","name":"sleep"`
 		code, request := page.call(ctx, http.MethodPost, "/api/act/rollback", ask+`,"dryRun":true}`)
 		Expect(code).To(Equal(200), "%v", request)
-		Expect(request).To(And(HaveKeyWithValue("kind", "RollbackRequest"), HaveKeyWithValue("dryRun", true), HaveKeyWithValue("changes", ConsistOf("metadata.labels[a]: removed"))))
+		Expect(request).To(And(HaveKeyWithValue("kind", "RollbackRequest"), HaveKeyWithValue("dryRun", true), HaveKeyWithValue("changes", ConsistOf("metadata.labels[a]: removed (was b)"))))
 		Expect(get(ctx, namespace, "sleep")).To(Equal(before), "nothing has changed")
 
 		By("making it")

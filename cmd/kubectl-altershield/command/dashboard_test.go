@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +112,10 @@ func TestTheSessionOfAPage(t *testing.T) {
 		`"now":"2026-11-22T16:41:52Z"}` + "\n"))
 	g.Expect(b.config.Timeout).To(BeZero(), "it would end each watch")
 	g.Expect(newBench(t).page("-A").get(g, "/api/session")).To(ContainSubstring(`"readOnly":true,"version":"v1.2.3","namespace":"","language":"en"`))
+
+	file := filepath.Join(t.TempDir(), "config")
+	g.Expect(os.WriteFile(file, []byte(strings.Replace(kubeconfig, "http://", "https://bob:hunter2@", 1)), 0o600)).To(Succeed())
+	g.Expect(newBench(t).page("--kubeconfig", file).get(g, "/api/session")).To(ContainSubstring(`"server":"https://127.0.0.1:1"`))
 
 	nameless := newBenchWith(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 		return forbidden("create", "authentication.k8s.io", "selfsubjectreviews")

@@ -38,7 +38,7 @@ import (
 
 // verbs are those that read a cluster, each with what it needs.
 func verbs() []string {
-	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web", "freeze list", "settings", "policies", "policies web", "doctor"}
+	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web", "freeze list", "settings", "policies", "policies web", "doctor", "dashboard --open=false"}
 }
 
 // actingVerbs are those that write, each with what it needs.

@@ -49,6 +49,8 @@ type bench struct {
 	follows func(ctx context.Context, namespace string, feed Feed) error
 	// deadline reports whether the last call had one.
 	deadline bool
+	// within is how long a call over a connection may take.
+	within time.Duration
 }
 
 func newBench(t *testing.T, change ...func(*Options)) *bench {

@@ -42,7 +42,9 @@ type reader struct {
 // open opens a stream over a connection.
 func (b *bench) open(ctx context.Context, t *testing.T) *reader {
 	t.Helper()
-	served := httptest.NewServer(b)
+	served := httptest.NewUnstartedServer(b)
+	served.Config.ReadTimeout, served.Config.WriteTimeout = b.within, b.within
+	served.Start()
 	t.Cleanup(served.Close)
 	b.address = strings.TrimPrefix(served.URL, "http://")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, served.URL+"/api/stream?namespace=shop", nil)
@@ -69,6 +71,40 @@ func (r *reader) next() map[string]any {
 		r.t.Fatal(err)
 	}
 	return fields
+}
+
+func TestAStreamOutlivesTheTimeThatACallMayTake(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, realClock)
+	b.within = 300 * time.Millisecond
+	feeds, _, left := handed(b)
+	go func() { feed := <-feeds; feed.Replace(nil); feeds <- feed }()
+	stream := b.open(t.Context(), t)
+	g.Expect(stream.next()).To(HaveKeyWithValue("type", "snapshot"))
+	g.Consistently(left, "600ms").ShouldNot(BeClosed())
+	(<-feeds).Set(record("web", 1, "a"))
+	g.Expect(stream.next()).To(HaveKeyWithValue("type", "release"))
+}
+
+func TestAnAnswerMayBeWrittenAfterTheClusterTookItsTime(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, realClock)
+	b.backend.Reads["session"] = Read{Answer: func(context.Context, Query) (any, error) {
+		time.Sleep(300 * time.Millisecond)
+		return "late", nil
+	}}
+	served := httptest.NewUnstartedServer(b)
+	served.Config.WriteTimeout = 100 * time.Millisecond
+	served.Start()
+	defer served.Close()
+	b.address = strings.TrimPrefix(served.URL, "http://")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, served.URL+"/api/session", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("X-Altershield-Key", secret)
+	answered, err := http.DefaultClient.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer answered.Body.Close()
+	g.Expect(answered.StatusCode).To(Equal(200))
 }
 
 // handed has a stream followed by the test.
