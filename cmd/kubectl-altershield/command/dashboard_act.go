@@ -28,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/dashboard"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // errOther means that a workload isn't at the release that the page showed.
@@ -72,9 +73,6 @@ func (s *site) act(ready prepare) dashboard.Act {
 			return nil, err
 		}
 		request := &action.request
-		if ask.From != nil && *ask.From != request.From {
-			return nil, fmt.Errorf("%s is at release %d by now, so nothing was changed: look at it again (%w)", request.Object, request.From.Release, errOther)
-		}
 		said := slices.Clone(request.Warnings)
 		if err := s.cluster.perform(ctx, action, true); err != nil {
 			return nil, err
@@ -97,8 +95,23 @@ func (s *site) about(ready func(context.Context, view.Facts, dashboard.Ask) (*ac
 		if err != nil {
 			return nil, err
 		}
+		if err := isAt(facts, ask.From); err != nil {
+			return nil, err
+		}
 		return ready(ctx, facts, ask)
 	}
+}
+
+// isAt returns an error if a workload isn't at the release that the user was shown.
+func isAt(facts view.Facts, shown *view.Side) error {
+	if shown == nil || facts.Workload == nil {
+		return nil // without the workload, no verb does anything to it
+	}
+	present := decide.ReleaseOf(facts.Workload)
+	if *shown == (view.Side{Release: present.Number, Version: present.Version}) {
+		return nil
+	}
+	return fmt.Errorf("%s is at release %d by now, so nothing was changed: look at it again (%w)", view.Argument(facts.Reference), present.Number, errOther)
 }
 
 func argumentOf(ask dashboard.Ask) string { return ask.Namespace + "/" + ask.Kind + "/" + ask.Name }
