@@ -73,7 +73,12 @@ func browse(url string) error {
 	case "windows":
 		program, arguments = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
-	return exec.Command(program, arguments...).Start() //nolint:gosec,noctx // the address is our own, and the browser outlives the plugin
+	opener := exec.Command(program, arguments...) //nolint:gosec,noctx // the address is our own, and the browser outlives the plugin
+	if err := opener.Start(); err != nil {
+		return err
+	}
+	go func() { _ = opener.Wait() }() // else its entry in the list of processes stays
+	return nil
 }
 
 // builtVersion returns the version that the linker set, else that of the module that go install built.

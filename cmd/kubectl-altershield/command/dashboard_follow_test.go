@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -159,10 +160,10 @@ func TestAStreamOutlivesAnAPIServerThatDoesNotAnswer(t *testing.T) {
 func TestAStreamThatCanNotBeginIsAnError(t *testing.T) {
 	g := NewWithT(t)
 	b, w := followed(t)
-	refused := errors.New("connection refused")
+	refused := error(&url.Error{Op: "Get", URL: "https://x", Err: errors.New("connection refused")})
 	w.listing.Store(&refused)
 	code, body := b.page("--request-timeout=0").call("GET", "/api/stream", "")
-	g.Expect(code).To(Equal(422))
+	g.Expect(code).To(Equal(503))
 	g.Expect(body).To(ContainSubstring("connection refused"))
 	g.Expect(w.lists.Load()).To(BeEquivalentTo(1))
 }

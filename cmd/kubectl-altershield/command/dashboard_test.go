@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -273,6 +274,7 @@ func TestAnErrorOfAPageIsASentence(t *testing.T) {
 		"a broken server":  {status(500, "disk full"), "/api/freezes", 503, "Unavailable", "disk full"},
 		"too many":         {apierrors.NewTooManyRequests("slow down", 1), "/api/freezes", 503, "Unavailable", "slow down"},
 		"no answer":        {context.DeadlineExceeded, "/api/freezes", 503, "Unavailable", "the API server didn't answer in time"},
+		"no connection":    {&url.Error{Op: "Get", URL: "https://x", Err: errors.New("connection refused")}, "/api/freezes", 503, "Unavailable", "connection refused"},
 		"gone":             {status(404, "gone"), "/api/freezes", 404, "NotFound", "gone"},
 	} {
 		g := NewWithT(t)
