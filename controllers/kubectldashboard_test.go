@@ -77,7 +77,7 @@ func (d dashboard) send(ctx context.Context, method, target, body string) *http.
 // call makes a call, and returns its status and the fields of its answer.
 func (d dashboard) call(ctx context.Context, method, target, body string) (int, map[string]any) {
 	GinkgoHelper()
-	answer := d.send(ctx, method, target, body)
+	answer := d.send(ctx, method, target, body) //nolint:bodyclose // closed after the spec
 	var fields map[string]any
 	Expect(json.NewDecoder(answer.Body).Decode(&fields)).To(Succeed())
 	return answer.StatusCode, fields
@@ -86,7 +86,7 @@ func (d dashboard) call(ctx context.Context, method, target, body string) (int, 
 // follow hands over the lines of the stream.
 func (d dashboard) follow(ctx context.Context, namespace string) <-chan map[string]any {
 	GinkgoHelper()
-	answer := d.send(ctx, http.MethodGet, "/api/stream?namespace="+namespace, "")
+	answer := d.send(ctx, http.MethodGet, "/api/stream?namespace="+namespace, "") //nolint:bodyclose // closed after the spec
 	Expect(answer.StatusCode).To(Equal(http.StatusOK))
 	lines := make(chan map[string]any, 1000)
 	go func() {

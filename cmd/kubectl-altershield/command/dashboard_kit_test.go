@@ -98,7 +98,7 @@ func (p *page) send(method, target, body string) *http.Response {
 // call makes a call, and returns the status and the body.
 func (p *page) call(method, target, body string) (int, string) {
 	p.t.Helper()
-	answered := p.send(method, target, body)
+	answered := p.send(method, target, body) //nolint:bodyclose // closed after the test
 	text, err := io.ReadAll(answered.Body)
 	if err != nil {
 		p.t.Fatal(err)
@@ -117,7 +117,7 @@ func (p *page) get(g Gomega, target string) string {
 // stream opens the stream, and returns what reads the next line that is no beat.
 func (p *page) stream(target string) func() string {
 	p.t.Helper()
-	answered := p.send(http.MethodGet, target, "")
+	answered := p.send(http.MethodGet, target, "") //nolint:bodyclose // closed after the test
 	if answered.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(answered.Body)
 		p.t.Fatalf("%d %s", answered.StatusCode, text)

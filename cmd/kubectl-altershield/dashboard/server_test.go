@@ -74,6 +74,12 @@ func (r *running) get(target, key string) *http.Response {
 	return answer
 }
 
+// status returns the status of a call with a key.
+func (r *running) status(target, key string) int {
+	r.t.Helper()
+	return r.get(target, key).StatusCode //nolint:bodyclose // closed after the test
+}
+
 // raw sends bytes and returns the first line of the answer.
 func (r *running) raw(text string) string {
 	r.t.Helper()
@@ -98,9 +104,9 @@ func TestAServerIsOnTheLoopbackAddressAloneWithAKeyInTheFragment(t *testing.T) {
 	g.Expect(first.key).To(HaveLen(43))
 	g.Expect(first.key).NotTo(Equal(second.key))
 	g.Expect(first.address).NotTo(Equal(second.address))
-	g.Expect(first.get("/", "").StatusCode).To(Equal(200))
-	g.Expect(first.get("/api/session", first.key).StatusCode).To(Equal(200))
-	g.Expect(first.get("/api/session", second.key).StatusCode).To(Equal(401))
+	g.Expect(first.status("/", "")).To(Equal(200))
+	g.Expect(first.status("/api/session", first.key)).To(Equal(200))
+	g.Expect(first.status("/api/session", second.key)).To(Equal(401))
 	_, port, err := net.SplitHostPort(first.address)
 	g.Expect(err).NotTo(HaveOccurred())
 	addresses, err := net.InterfaceAddrs()
@@ -141,14 +147,14 @@ func TestAServerEndsAfterAnHourWithoutACall(t *testing.T) {
 	r := b.run(t.Context())
 	g.Eventually(b.fake.HasWaiters).Should(BeTrue())
 	b.fake.Step(59 * time.Minute)
-	g.Expect(r.get("/api/session", r.key).StatusCode).To(Equal(200))
+	g.Expect(r.status("/api/session", r.key)).To(Equal(200))
 	b.fake.Step(time.Minute)
 	g.Consistently(r.ended, "100ms").ShouldNot(Receive(), "there was a call a minute ago")
 	g.Eventually(b.fake.HasWaiters).Should(BeTrue())
 	b.fake.Step(58 * time.Minute)
 	g.Consistently(r.ended, "100ms").ShouldNot(Receive())
-	g.Expect(r.get("/api/session", "wrong").StatusCode).To(Equal(401), "no call of the page")
-	g.Expect(r.get("/", "").StatusCode).To(Equal(200), "nor this")
+	g.Expect(r.status("/api/session", "wrong")).To(Equal(401), "no call of the page")
+	g.Expect(r.status("/", "")).To(Equal(200), "nor this")
 	b.fake.Step(time.Minute)
 	g.Eventually(r.ended, "10s").Should(Receive(BeNil()))
 	_, err := net.Dial("tcp", r.address)
@@ -161,7 +167,7 @@ func TestAnOpenStreamKeepsAServerAlive(t *testing.T) {
 	feeds, _, left := handed(b)
 	r := b.run(t.Context())
 	go func() { (<-feeds).Replace(nil) }()
-	stream := r.get("/api/stream", r.key)
+	stream := r.get("/api/stream", r.key) //nolint:bodyclose // closed after the test
 	line, err := bufio.NewReader(stream.Body).ReadString('\n')
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(line).To(HavePrefix(`{"type":"snapshot"`))
@@ -189,7 +195,7 @@ func TestAServerThatEndsEndsItsStreams(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := b.run(ctx)
 	go func() { (<-feeds).Replace(nil) }()
-	stream := r.get("/api/stream", r.key)
+	stream := r.get("/api/stream", r.key) //nolint:bodyclose // closed after the test
 	_, err := bufio.NewReader(stream.Body).ReadString('\n')
 	g.Expect(err).NotTo(HaveOccurred())
 	cancel()
@@ -216,7 +222,7 @@ func TestTheKeyIsInNoAnswerAndInNoLog(t *testing.T) {
 	b := newBench(t)
 	r := b.run(t.Context())
 	for _, target := range []string{"/", "/api/session", "/api/none", "/api/broken", "/none?key=" + url.QueryEscape(r.key)} {
-		answer := r.get(target, r.key)
+		answer := r.get(target, r.key) //nolint:bodyclose // closed after the test
 		body, err := io.ReadAll(answer.Body)
 		g.Expect(err).NotTo(HaveOccurred())
 		fmt.Fprint(&logged, answer.Header, string(body))
