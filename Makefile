@@ -170,7 +170,7 @@ certs: ## Create a certificate in certs/ to debug a manager on this machine. HOS
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md, the tables of docs/reference.md, and the chart's copies of manifests.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md, docs/verbs.md, the tables of docs/reference.md, and the chart's copies of manifests.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
@@ -178,7 +178,7 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/perm
 		output:webhook:artifacts:config=config/webhook
 	{ $(KUSTOMIZE) build config/default && echo --- && cat config/uninstall/role.yaml && echo --- && cat config/components/pod-deletion/role.yaml && echo --- && cat config/components/job-creation/role.yaml; } | \
 		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac config/uninstall config/components/pod-deletion config/components/job-creation
-	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs --schema docs/schemas/release-export.json docs/reference.md docs/zh/reference.md
+	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs --schema docs/schemas/release-export.json --verbs docs docs/reference.md docs/zh/reference.md
 	$(KUSTOMIZE) build config/crd >config/chart/files/crds.yaml
 	$(KUSTOMIZE) build config/admission-policy >config/chart/files/admission-policy.yaml
 	$(KUSTOMIZE) build config/gates >config/chart/files/gates.yaml

@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Command docs writes the generated tables of pages: flags, which it reads from its standard input as the manager prints them,
-// settings, metrics, and the fields of the CRDs. With --schema it also writes the JSON schema of exports.
+// settings, metrics, and the fields of the CRDs. With --schema it also writes the JSON schema of exports, with --verbs the pages about the verbs
+// of the plugin.
 package main
 
 import (
@@ -34,10 +35,14 @@ type table [][]string
 func main() {
 	crds := flag.String("crds", "config/crd/bases", "`folder` of the CustomResourceDefinitions")
 	schema := flag.String("schema", "", "`file` for the JSON schema of exports")
+	verbs := flag.String("verbs", "", "`folder` for the pages about the verbs of the plugin")
 	flag.Parse()
 	err := run(os.Stdin, *crds, flag.Args())
 	if err == nil && *schema != "" {
 		err = writeExportSchema(*crds, *schema)
+	}
+	if err == nil && *verbs != "" {
+		err = writeVerbs(*verbs)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "docs: %v\n", err)

@@ -94,6 +94,29 @@ func TestExportSchemaIsThatOfTheRecords(t *testing.T) {
 	}
 }
 
+// make generate writes them.
+func TestVerbsAreThoseOfThePlugin(t *testing.T) {
+	folder := t.TempDir()
+	if err := writeVerbs(folder); err == nil {
+		t.Error("there is no folder for the Chinese page, and no error")
+	}
+	if err := os.Mkdir(filepath.Join(folder, "zh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeVerbs(folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"verbs.md", "zh/verbs.md"} {
+		got, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != text(t, "docs/"+name) {
+			t.Errorf("docs/%s is old: make generate", name)
+		}
+	}
+}
+
 func TestFields(t *testing.T) {
 	tables, err := fields(root + "/config/crd/bases")
 	if err != nil {

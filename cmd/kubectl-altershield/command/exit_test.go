@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -77,5 +78,18 @@ func TestUsageErrorsHaveTheirCodeAndASentence(t *testing.T) {
 		if line != "why -f ../command/kit_test.nope" {
 			g.Expect(answer.code).To(Equal(command.Usage), line)
 		}
+	}
+}
+
+func TestCodesAreThoseOfTheHelp(t *testing.T) {
+	g := NewWithT(t)
+	text := newBench(t).run("--help").out
+	for code, meaning := range map[command.Code]string{
+		command.OK: "fine", command.Failed: "error", command.Usage: "wrong usage", command.Findings: "there is a problem (doctor)",
+		command.Denied: "it would be denied", command.Suspended: "suspended (wait)", command.RolledBack: "rolled back (wait)",
+		command.Superseded: "superseded by another release (wait)", command.NotChecked: "not checked (wait)", command.Timeout: "time-out",
+		command.Interrupted: "interrupted",
+	} {
+		g.Expect(text).To(MatchRegexp(`(?m)^  %d +%s`, code, regexp.QuoteMeta(meaning)))
 	}
 }

@@ -235,7 +235,16 @@ func readOnly() interceptor.Funcs {
 func TestThePluginAloneShowsItsHelp(t *testing.T) {
 	g := NewWithT(t)
 	text := newBench(t).run().expects(g, command.OK)
-	g.Expect(text).To(And(ContainSubstring("kubectl altershield [command]"), ContainSubstring("wait: 0 verified, 10 suspended")))
+	g.Expect(text).To(And(ContainSubstring("kubectl altershield VERB [flags]"), ContainSubstring("\n  10   suspended (wait)\n")))
+}
+
+func TestHelpIsInTheLanguageOfTheUser(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t)
+	g.Expect(b.run("list", "--help", "--lang=zh").out).To(And(HavePrefix("按当前发布的状态列出工作负载"), ContainSubstring("\n退出码：\n  0    正常\n")))
+	b.env["LANG"] = "zh_CN.UTF-8"
+	g.Expect(b.run().out).To(ContainSubstring("\n  status       显示工作负载的发布、批次、未通过的原因，以及之前的发布\n"))
+	g.Expect(b.run("list", "--help", "--lang=en").out).To(HavePrefix("List workloads by the state of their present release"))
 }
 
 func TestStatusFollowsOverAnErrorThatPasses(t *testing.T) {

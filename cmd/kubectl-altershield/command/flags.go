@@ -149,8 +149,7 @@ func (t *tool) style() render.Style {
 	width, height, isTerminal := t.Terminal()
 	style := render.Style{
 		Width: width, Height: height, Wide: t.flags.output == "wide", Now: t.Clock.Now().In(t.Location),
-		Language: render.LanguageOf(t.flags.lang, t.Getenv("ALTERSHIELD_LANG"), t.Getenv("LC_ALL"), t.Getenv("LANG")),
-		ASCII:    !isUTF8(t.Getenv),
+		Language: t.language(), ASCII: !isUTF8(t.Getenv),
 	}
 	if !isTerminal {
 		style.Width, style.Height = 0, 0
@@ -162,6 +161,11 @@ func (t *tool) style() render.Style {
 		style.Colour = isTerminal && t.Getenv("NO_COLOR") == "" && t.Getenv("TERM") != "dumb"
 	}
 	return style
+}
+
+// language returns the language of sentences.
+func (t *tool) language() render.Language {
+	return render.LanguageOf(t.flags.lang, t.Getenv("ALTERSHIELD_LANG"), t.Getenv("LC_ALL"), t.Getenv("LANG"))
 }
 
 // isUTF8 reports whether the locale has more than ASCII characters. Chinese sentences need them in any case.

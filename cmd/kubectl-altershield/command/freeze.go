@@ -36,6 +36,7 @@ import (
 func (t *tool) freeze() *cobra.Command {
 	command := &cobra.Command{
 		Use: "freeze", Short: "List freezes, freeze releases from now on, or end that", Args: exactly(0),
+		Long: "List freezes, freeze the releases of a namespace or of workloads from now on, or end that.",
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(t.freezeList(), t.freezeLock(), t.freezeUnlock())
@@ -45,6 +46,7 @@ func (t *tool) freeze() *cobra.Command {
 func (t *tool) freezeList() *cobra.Command {
 	command := &cobra.Command{
 		Use: "list", Short: "List the ChangeFreezes, those first that are on", Args: exactly(0),
+		Long:    "List the ChangeFreezes, those first that are on: what they do to releases, until when, who made them and why.",
 		Example: "  kubectl altershield freeze list -A",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return t.runFreezeList(command.Context())

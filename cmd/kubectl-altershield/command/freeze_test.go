@@ -49,7 +49,7 @@ func TestFreezeListShowsThoseOfTheNamespaceOrAll(t *testing.T) {
 		"NAMESPACE  NAME    ACTION  ACTIVE  UNTIL                PARKED  REASON\nshop       inc-99  Park    yes     2026-11-22 17:41:52  1       INC-99\n"))
 	g.Expect(b.run("freeze", "list", "-A", "-o", "name").expects(g, command.OK)).To(Equal("changefreeze.app.ops.cloud.alipay.com/inc-99\nchangefreeze.app.ops.cloud.alipay.com/friday\n"))
 	g.Expect(b.run("freeze", "list", "-n", "none").expects(g, command.OK)).To(Equal("no ChangeFreezes\n"))
-	g.Expect(b.run("freeze").expects(g, command.OK)).To(ContainSubstring("freeze [command]"))
+	g.Expect(b.run("freeze").expects(g, command.OK)).To(ContainSubstring("freeze VERB [flags]"))
 }
 
 func TestFreezeLockAndUnlock(t *testing.T) {

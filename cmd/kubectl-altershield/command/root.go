@@ -28,6 +28,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/help"
 )
 
 // Environment is what the plugin gets from its process.
@@ -79,18 +81,13 @@ func Run(ctx context.Context, args []string, environment Environment) Code {
 	return CodeOf(err)
 }
 
-const (
-	long = `See and steer the releases of Kubernetes workloads under the change control of AlterShield Operator.
+const long = `See and steer the releases of Kubernetes workloads under the change control of AlterShield Operator.
 
 A workload is called NAME, KIND/NAME or NAMESPACE/NAME: web, statefulset/web, shop/web. Every kind under change control is known by
 its records. Reading takes the role view; what you may not read is named and left out.`
 
-	exitCodes = `Exit codes:
-  0 fine, 1 error, 2 wrong usage, 3 doctor or export --verify has findings, 4 would be denied
-  wait: 0 verified, 10 suspended, 11 rolled back, 12 superseded, 13 not checked
-  124 time-out, 130 interrupted
-`
-)
+// Tree returns the verbs with their flags, for the pages about them.
+func Tree() *cobra.Command { return new(tool).root() }
 
 func (t *tool) root() *cobra.Command {
 	root := &cobra.Command{
@@ -108,14 +105,14 @@ func (t *tool) root() *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return t.flags.validate() },
 	}
 	t.flags.bind(root.PersistentFlags())
-	// Not by a template: package text/template would make the linker keep every method, nearly a third of the binary.
-	usage := root.UsageFunc()
 	root.SetUsageFunc(func(command *cobra.Command) error {
-		if err := usage(command); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(command.OutOrStderr(), "\n%s", exitCodes)
+		_, err := fmt.Fprint(command.OutOrStderr(), help.Usage(command, t.language()))
 		return err
+	})
+	printed := root.HelpFunc()
+	root.SetHelpFunc(func(command *cobra.Command, args []string) {
+		help.Translate(root, t.language())
+		printed(command, args)
 	})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
 	root.AddCommand(

@@ -37,8 +37,7 @@ func (t *tool) wait() *cobra.Command {
 	var number int64
 	command := &cobra.Command{
 		Use: "wait NAME", Short: "Wait until the release of a workload has ended; for pipelines",
-		Long: `Wait until the release that was made last has ended, and print a line for each change of its state. The exit code has the outcome:
-  0 verified, 10 suspended, 11 rolled back, 12 superseded, 13 not checked, 124 time-out
+		Long: `Wait until the release that was made last has ended, and print a line for each change of its state. The exit code has the outcome.
 Where the operator went back by itself, the release that it went back from counts: the success of a rollback is no success of the pipeline.`,
 		Example: "  kubectl apply -f web.yaml && kubectl altershield wait web --timeout=15m",
 		Args:    exactly(1),
