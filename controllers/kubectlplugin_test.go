@@ -84,6 +84,12 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		Expect(output).To(ContainSubstring("paused; kubectl altershield resume sleep -n " + namespace + " lets it go on\n"))
 		Expect(output).To(MatchRegexp(`(?m)^VerificationPolicy +altershieldoperator-system +builtin +mode: `))
 		Expect(output).To(MatchRegexp(`(?m)^branch +(on|off) \(`))
+
+		output = run("Policies and kinds")
+		Expect(output).To(MatchRegexp(`(?m)^` + namespace + `/sleep  release 2  new pods: 5$`))
+		Expect(output).To(MatchRegexp(`(?m)^\S+ +PodHealth +○ Skipped +NotStored +the past status of pods is not stored$`))
+		Expect(output).To(ContainSubstring("kind: ControlledKind\n"))
+		Expect(output).To(ContainSubstring("✔ creation of KubernetesCluster dev\n"))
 	})
 
 	It("shows a rolled-back release and a StatefulSet", func(ctx context.Context) {

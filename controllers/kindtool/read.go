@@ -25,6 +25,7 @@ import (
 	"os"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -36,8 +37,8 @@ import (
 )
 
 // document returns the first document of a kind in a file, or the first object if kind is empty.
-func (t tool) document(file, kind string) ([]byte, error) {
-	reader := t.in
+func (t Tool) document(file, kind string) ([]byte, error) {
+	reader := t.In
 	if file != "-" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -74,7 +75,7 @@ func orObject(kind string) string {
 }
 
 // object reads an object, nil without a file.
-func (t tool) object(file string) (*unstructured.Unstructured, error) {
+func (t Tool) object(file string) (*unstructured.Unstructured, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -112,4 +113,51 @@ func guess(kind *appv1alpha1.ControlledKind, object *identity) declared.Definiti
 		}
 	}
 	return definition
+}
+
+// definition reads a CustomResourceDefinition.
+func (t Tool) definition(file, version string) (declared.Definition, error) {
+	text, err := t.document(file, "CustomResourceDefinition")
+	if err != nil {
+		return declared.Definition{}, err
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return declared.Definition{}, fmt.Errorf("reading the CustomResourceDefinition in %s: %w", file, err)
+	}
+	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+		return declared.Definition{}, fmt.Errorf("the CustomResourceDefinition in %s has apiVersion %s, not %s", file, crd.APIVersion, apiextensionsv1.SchemeGroupVersion)
+	}
+	definition, err := declared.DefinitionOf(&crd, version)
+	if err != nil {
+		return declared.Definition{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return definition, nil
+}
+
+// compile reads a ControlledKind and compiles it. Without a CRD, the kind is that of the object.
+func (t Tool) compile(kindFile, crdFile string, object *identity) (declared.Kind, error) {
+	text, err := t.document(kindFile, "ControlledKind")
+	if err != nil {
+		return nil, err
+	}
+	var kind appv1alpha1.ControlledKind
+	if err := yaml.UnmarshalStrict(text, &kind); err != nil {
+		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
+	}
+	definition := guess(&kind, object)
+	if crdFile != "" {
+		if definition, err = t.definition(crdFile, kind.Spec.Version); err != nil {
+			return nil, err
+		}
+	}
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return nil, err
+	}
+	compiled, problems := compiler.Compile(&kind, definition)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("ControlledKind %s in %s: %w", kind.Name, kindFile, problems.ToAggregate())
+	}
+	return compiled, nil
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package kindtool implements `manager kind`: it infers ControlledKinds from CRDs, tries them on files, and renders their rules as
+// Package kindtool implements `manager kind`, and the verbs of the plugin: it infers ControlledKinds from CRDs, tries them on files, and renders their rules as
 // policies.
 package kindtool
 
@@ -23,15 +23,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/yaml"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
@@ -47,7 +42,7 @@ The file - is the standard input. Without --crd, the paths of the ControlledKind
 
 // Run runs one of the commands with its arguments.
 func Run(args []string, in io.Reader, out io.Writer, clock clock.PassiveClock) error {
-	commands := map[string]func(tool, []string) error{"infer": tool.infer, "test": tool.test, "policy": tool.policy}
+	commands := map[string]func(printer, []string) error{"infer": printer.infer, "test": printer.test, "policy": printer.policy}
 	name := ""
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
@@ -60,18 +55,24 @@ func Run(args []string, in io.Reader, out io.Writer, clock clock.PassiveClock) e
 		}
 		return fmt.Errorf("unknown command %q of kind\n%s", name, usage)
 	}
-	err := command(tool{in: in, out: out, now: clock.Now}, args)
+	err := command(printer{Tool{In: in, Now: clock.Now}, out}, args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, err = io.WriteString(out, usage)
 	}
 	return err
 }
 
-// tool reads files and prints.
-type tool struct {
-	in  io.Reader
+// Tool reads files.
+type Tool struct {
+	// In is the file -.
+	In  io.Reader
+	Now func() time.Time
+}
+
+// printer prints what the tool returns.
+type printer struct {
+	Tool
 	out io.Writer
-	now func() time.Time
 }
 
 // parse parses flags, and returns the arguments after them.
@@ -87,7 +88,7 @@ func parse(args []string, values map[string]*string) ([]string, error) {
 	return flags.Args(), nil
 }
 
-func (t tool) infer(args []string) error {
+func (p printer) infer(args []string) error {
 	var version string
 	files, err := parse(args, map[string]*string{"version": &version})
 	if err != nil {
@@ -96,18 +97,38 @@ func (t tool) infer(args []string) error {
 	if len(files) != 1 {
 		return fmt.Errorf("expected one file with a CustomResourceDefinition after the flags, got %d arguments", len(files))
 	}
-	definition, err := t.definition(files[0], version)
+	inferred, err := p.Infer(files[0], version)
 	if err != nil {
 		return err
 	}
-	kind, notes := declared.Infer(definition)
-	for _, note := range notes {
-		fmt.Fprintf(t.out, "# %s\n", note)
+	text, err := inferred.Text()
+	if err != nil {
+		return err
 	}
-	return t.print(kind, declared.ClusterRole(definition))
+	_, err = io.WriteString(p.out, text)
+	return err
 }
 
-func (t tool) policy(args []string) error {
+func (p printer) test(args []string) error {
+	var files Request
+	rest, err := parse(args, map[string]*string{"kind": &files.Kind, "crd": &files.CRD, "old": &files.Old, "f": &files.New})
+	if err != nil {
+		return err
+	}
+	if !files.complete() || len(rest) > 0 {
+		return errors.New("expected --kind, at least one of -f and --old, and optionally --crd, and no other arguments")
+	}
+	effects, err := p.Try(files)
+	if err != nil {
+		return err
+	}
+	if err := effects.write(p.out); err != nil {
+		return err
+	}
+	return effects.Denied()
+}
+
+func (p printer) policy(args []string) error {
 	var kindFile, crdFile string
 	rest, err := parse(args, map[string]*string{"kind": &kindFile, "crd": &crdFile})
 	if err != nil {
@@ -116,7 +137,7 @@ func (t tool) policy(args []string) error {
 	if kindFile == "" || len(rest) > 0 {
 		return errors.New("expected --kind and optionally --crd, and no other arguments")
 	}
-	kind, err := t.compile(kindFile, crdFile, nil)
+	kind, err := p.compile(kindFile, crdFile, nil)
 	if err != nil {
 		return err
 	}
@@ -124,71 +145,10 @@ func (t tool) policy(args []string) error {
 	if policy == nil {
 		return fmt.Errorf("%s has neither rules nor immutable fields", kindFile)
 	}
-	return t.print(policy, binding)
-}
-
-// print writes objects as YAML, without their empty statuses.
-func (t tool) print(objects ...any) error {
-	texts := make([]string, len(objects))
-	for i, object := range objects {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-		if err != nil {
-			return fmt.Errorf("writing %T as YAML: %w", object, err)
-		}
-		delete(fields, "status")
-		text, err := yaml.Marshal(fields)
-		if err != nil {
-			return fmt.Errorf("writing %T as YAML: %w", object, err)
-		}
-		texts[i] = string(text)
+	text, err := yamlOf(policy, binding)
+	if err != nil {
+		return err
 	}
-	_, err := io.WriteString(t.out, strings.Join(texts, "---\n"))
+	_, err = io.WriteString(p.out, text)
 	return err
-}
-
-// definition reads a CustomResourceDefinition.
-func (t tool) definition(file, version string) (declared.Definition, error) {
-	text, err := t.document(file, "CustomResourceDefinition")
-	if err != nil {
-		return declared.Definition{}, err
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		return declared.Definition{}, fmt.Errorf("reading the CustomResourceDefinition in %s: %w", file, err)
-	}
-	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
-		return declared.Definition{}, fmt.Errorf("the CustomResourceDefinition in %s has apiVersion %s, not %s", file, crd.APIVersion, apiextensionsv1.SchemeGroupVersion)
-	}
-	definition, err := declared.DefinitionOf(&crd, version)
-	if err != nil {
-		return declared.Definition{}, fmt.Errorf("%s: %w", file, err)
-	}
-	return definition, nil
-}
-
-// compile reads a ControlledKind and compiles it. Without a CRD, the kind is that of the object.
-func (t tool) compile(kindFile, crdFile string, object *identity) (declared.Kind, error) {
-	text, err := t.document(kindFile, "ControlledKind")
-	if err != nil {
-		return nil, err
-	}
-	var kind appv1alpha1.ControlledKind
-	if err := yaml.UnmarshalStrict(text, &kind); err != nil {
-		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
-	}
-	definition := guess(&kind, object)
-	if crdFile != "" {
-		if definition, err = t.definition(crdFile, kind.Spec.Version); err != nil {
-			return nil, err
-		}
-	}
-	compiler, err := declared.NewCompiler()
-	if err != nil {
-		return nil, err
-	}
-	compiled, problems := compiler.Compile(&kind, definition)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("ControlledKind %s in %s: %w", kind.Name, kindFile, problems.ToAggregate())
-	}
-	return compiled, nil
 }

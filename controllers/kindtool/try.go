@@ -18,13 +18,11 @@ package kindtool
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +34,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
+// Request has the files of a request to try. Kind has the ControlledKind, CRD its definition, which may be empty. Old is empty for a creation,
+// New for a deletion.
+type Request struct {
+	Kind, CRD, Old, New string
+}
+
+func (r Request) complete() bool { return r.Kind != "" && r.Old+r.New != "" }
+
 // request is a request to try.
 type request struct {
 	kind declared.Kind
@@ -43,31 +49,25 @@ type request struct {
 	old, updated *unstructured.Unstructured
 }
 
-func (t tool) test(args []string) error {
-	var kindFile, crdFile, oldFile, newFile string
-	rest, err := parse(args, map[string]*string{"kind": &kindFile, "crd": &crdFile, "old": &oldFile, "f": &newFile})
-	if err != nil {
-		return err
-	}
-	if kindFile == "" || oldFile+newFile == "" || len(rest) > 0 {
-		return errors.New("expected --kind, at least one of -f and --old, and optionally --crd, and no other arguments")
-	}
+// Try returns the effects of a request.
+func (t Tool) Try(files Request) (Effects, error) {
 	var tried request
-	if tried.old, err = t.object(oldFile); err != nil {
-		return err
+	var err error
+	if tried.old, err = t.object(files.Old); err != nil {
+		return Effects{}, err
 	}
-	if tried.updated, err = t.object(newFile); err != nil {
-		return err
+	if tried.updated, err = t.object(files.New); err != nil {
+		return Effects{}, err
 	}
 	tried.complete()
 	named := tried.object().GroupVersionKind()
-	if tried.kind, err = t.compile(kindFile, crdFile, &identity{kind: named, namespaced: tried.object().GetNamespace() != ""}); err != nil {
-		return err
+	if tried.kind, err = t.compile(files.Kind, files.CRD, &identity{kind: named, namespaced: tried.object().GetNamespace() != ""}); err != nil {
+		return Effects{}, err
 	}
 	if known := tried.kind.GroupVersionKind(); known != named {
-		return fmt.Errorf("the object is of kind %s, the declaration of kind %s", named, known)
+		return Effects{}, fmt.Errorf("the object is of kind %s, the declaration of kind %s", named, known)
 	}
-	return t.report(tried)
+	return t.effects(tried)
 }
 
 // complete sets fields that the API server sets and files rarely have.
@@ -108,37 +108,29 @@ func (r request) fields() (old, updated map[string]any) {
 	return old, updated
 }
 
-// report prints the effects of a request. It returns an error if the request is denied.
-func (t tool) report(tried request) error {
+// effects returns what a request does.
+func (t Tool) effects(tried request) (Effects, error) {
 	old, updated := tried.fields()
-	fmt.Fprintf(t.out, "%s of %s %s\n", tried.operation(), tried.kind.GroupVersionKind().Kind, tried.object().GetName())
-	if !tried.kind.Controls(tried.object()) {
-		fmt.Fprintln(t.out, "ignored: another object controls it")
-		return nil
+	effects := Effects{
+		Operation: tried.operation(), ObjectKind: tried.kind.GroupVersionKind().Kind, Name: tried.object().GetName(), Mode: tried.kind.Mode(),
+		Ignored: !tried.kind.Controls(tried.object()),
 	}
-	if tried.kind.Mode() == appv1alpha1.ModeObserve {
-		fmt.Fprintln(t.out, "mode: Observe: nothing is written, held or denied. With Enforce:")
+	if effects.Ignored {
+		return effects, nil
 	}
 	admitted := tried.object()
 	if tried.updated != nil {
 		var err error
-		if admitted, err = t.reportRelease(tried, old, updated); err != nil {
-			return err
+		if admitted, err = t.addRelease(&effects, tried, old, updated); err != nil {
+			return Effects{}, err
 		}
 	}
 	health, why := tried.kind.Health(admitted)
-	fmt.Fprintf(t.out, "health: %s (%s)\n", health, why)
-	violations := tried.kind.Violations(tried.admission(), old, updated)
-	var messages []string
-	for _, violation := range violations {
-		fmt.Fprintf(t.out, "rule %s: %s\n", violation.Rule, violation.Message)
-		messages = append(messages, violation.Message)
+	effects.Health, effects.HealthReason = string(health), why
+	for _, violation := range tried.kind.Violations(tried.admission(), old, updated) {
+		effects.Violations = append(effects.Violations, Violation(violation))
 	}
-	if len(messages) > 0 {
-		return fmt.Errorf("denied: %s", strings.Join(messages, "; "))
-	}
-	fmt.Fprintln(t.out, "rules: passed")
-	return nil
+	return effects, nil
 }
 
 func (r request) operation() string {
@@ -162,8 +154,8 @@ func (r request) admission() *admissionv1.AdmissionRequest {
 	}
 }
 
-// reportRelease prints the release, and returns the object as it would be admitted.
-func (t tool) reportRelease(tried request, old, updated map[string]any) (*unstructured.Unstructured, error) {
+// addRelease adds the release, and returns the object as it would be admitted.
+func (t Tool) addRelease(effects *Effects, tried request, old, updated map[string]any) (*unstructured.Unstructured, error) {
 	released, err := tried.kind.IsRelease(old, updated)
 	if err != nil {
 		return nil, err
@@ -173,39 +165,39 @@ func (t tool) reportRelease(tried request, old, updated map[string]any) (*unstru
 	if err != nil {
 		return nil, err
 	}
-	switch changed := changes(tried.kind.Content(old), content); {
+	changed := changes(tried.kind.Content(old), content)
+	switch {
 	case len(content) == 0:
-		fmt.Fprintln(t.out, "release: no, the object has none of the templates and fields")
+		effects.Release = NoContent
 	case !released && len(changed) > 0:
-		fmt.Fprintf(t.out, "release: no, because of spec.release.when; changed: %s\n", strings.Join(changed, ", "))
+		effects.Release, effects.Changed = NotWhen, changed
 	case !released:
-		fmt.Fprintln(t.out, "release: no")
+		effects.Release = Unchanged
 	default:
-		fmt.Fprintf(t.out, "release: yes, version %s; changed: %s\n", version, strings.Join(changed, ", "))
+		effects.Release, effects.Version, effects.Changed = Released, version, changed
 	}
 	for _, template := range tried.kind.Unstampable() {
-		fmt.Fprintf(t.out, "warning: the CRD drops the version label of %s: set release.identity\n", template)
+		effects.Warnings = append(effects.Warnings, fmt.Sprintf("the CRD drops the version label of %s: set release.identity", template))
 	}
 	admitted := tried.updated.DeepCopy()
 	if released {
-		if admitted, err = t.admit(tried, version); err != nil {
+		if admitted, err = t.admit(effects, tried, version); err != nil {
 			return nil, err
 		}
 	}
 	if lister, ok := tried.kind.(workload.Lister); ok {
-		var names []string
 		for _, unit := range lister.Units(admitted) {
-			names = append(names, unit.Pod)
+			effects.Units = append(effects.Units, unit.Pod)
 		}
-		fmt.Fprintf(t.out, "pods: none; reported instead: %s\n", strings.Join(names, ", "))
 	} else {
-		fmt.Fprintf(t.out, "pods: %s\n", tried.kind.DescribePods(admitted))
+		effects.Pods = tried.kind.DescribePods(admitted)
 	}
-	return admitted, t.reportHold(tried, admitted)
+	addHold(effects, tried, admitted)
+	return admitted, nil
 }
 
 // admit returns the object of a release with the labels and annotations of the webhooks.
-func (t tool) admit(tried request, version string) (*unstructured.Unstructured, error) {
+func (t Tool) admit(effects *Effects, tried request, version string) (*unstructured.Unstructured, error) {
 	object := tried.updated.DeepCopy()
 	labels := object.GetLabels()
 	if labels == nil {
@@ -218,7 +210,7 @@ func (t tool) admit(tried request, version string) (*unstructured.Unstructured, 
 		annotations = map[string]string{}
 	}
 	release := decide.NextRelease(annotations)
-	record, err := json.Marshal(appv1alpha1.ReleaseRecord{User: "kind test", Time: metav1.NewTime(t.now()), Version: version, Release: release})
+	record, err := json.Marshal(appv1alpha1.ReleaseRecord{User: "kind test", Time: metav1.NewTime(t.Now()), Version: version, Release: release})
 	if err != nil {
 		return nil, fmt.Errorf("writing the record of the release: %w", err)
 	}
@@ -227,7 +219,7 @@ func (t tool) admit(tried request, version string) (*unstructured.Unstructured, 
 	old, updated := tried.fields()
 	values, err := tried.kind.HoldWith(old, updated)
 	if err != nil {
-		fmt.Fprintf(t.out, "warning: %v\n", err)
+		effects.Warnings = append(effects.Warnings, err.Error())
 	}
 	if values != "" {
 		annotations[appv1alpha1.AnnotationHoldWith] = values
@@ -236,27 +228,21 @@ func (t tool) admit(tried request, version string) (*unstructured.Unstructured, 
 	return object, nil
 }
 
-func (t tool) reportHold(tried request, object *unstructured.Unstructured) error {
+func addHold(effects *Effects, tried request, object *unstructured.Unstructured) {
 	pauser, canPause := tried.kind.(workload.Pauser)
 	if !canPause {
-		fmt.Fprintln(t.out, "hold: not supported; only the next release is denied")
-		return nil
+		effects.Hold = CannotHold
+		return
 	}
-	operations := pauser.Pause(object)
+	effects.HoldOperations = pauser.Pause(object)
 	switch {
 	case pauser.Paused(object):
-		fmt.Fprintln(t.out, "hold: already paused")
-	case len(operations) == 0:
-		fmt.Fprintln(t.out, "hold: not possible: its value depends on the object before the release")
+		effects.Hold = AlreadyHeld
+	case len(effects.HoldOperations) == 0:
+		effects.Hold = HoldUnknown
+	default:
+		effects.Hold = CanHold
 	}
-	for _, operation := range operations {
-		value, err := json.Marshal(operation.Value)
-		if err != nil {
-			return fmt.Errorf("writing the value of %s: %w", operation.Path, err)
-		}
-		fmt.Fprintf(t.out, "hold: %s %s %s\n", operation.Op, operation.Path, value)
-	}
-	return nil
 }
 
 // changes returns the places at which two contents differ.

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package replaytool implements `manager replay`: it reads a policy, the record of a release and the series that are stored, and prints what
-// the checks of the policy that look at metrics would have said. It writes nothing.
+// Package replaytool implements `manager replay` and the verb replay of the plugin: it reads a policy, the record of a release and the series
+// that are stored, and finds what the checks of the policy that look at metrics would have said. It changes nothing.
 package replaytool
 
 import (
@@ -83,6 +83,12 @@ type asked struct {
 	kind            schema.GroupKind
 	from, to        time.Time
 	newPods         *regexp.Regexp
+}
+
+// Check returns an error that names every invalid option.
+func (o *Options) Check() error {
+	_, err := o.parse()
+	return err
 }
 
 // parse returns what the options ask for, or one error that names every invalid flag.

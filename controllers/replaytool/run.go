@@ -40,38 +40,46 @@ type Connect func() (client.Reader, error)
 
 // Run replays what the options ask for, prints the report, and reports whether a check would have failed.
 func Run(ctx context.Context, options Options, connect Connect, now time.Time, out io.Writer) (failed bool, err error) {
-	parsed, err := options.parse()
+	report, err := Replay(ctx, options, connect, now)
 	if err != nil {
 		return false, err
 	}
-	policy, err := readPolicy(options.Policy)
-	if err != nil {
-		return false, err
-	}
-	t := tool{Options: options, asked: parsed, policy: policy, now: now}
-	if options.SourceURL == "" || options.Release > 0 {
-		if t.cluster, err = connect(); err != nil {
-			return false, err
-		}
-	}
-	if t.metrics, err = t.openMetrics(ctx); err != nil {
-		return false, err
-	}
-	past, err := t.past(ctx)
-	if err != nil {
-		return false, err
-	}
-	results, err := past.Run(ctx, policy, t.metrics.Read, now)
-	if err != nil {
-		return false, err
-	}
-	report := replay.NewReport(&past, policy.Name, results, now)
 	if options.Output == outputJSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return report.Failed, encoder.Encode(report)
 	}
 	return report.Failed, report.Write(out)
+}
+
+// Replay replays what the options ask for.
+func Replay(ctx context.Context, options Options, connect Connect, now time.Time) (replay.Report, error) {
+	parsed, err := options.parse()
+	if err != nil {
+		return replay.Report{}, err
+	}
+	policy, err := readPolicy(options.Policy)
+	if err != nil {
+		return replay.Report{}, err
+	}
+	t := tool{Options: options, asked: parsed, policy: policy, now: now}
+	if options.SourceURL == "" || options.Release > 0 {
+		if t.cluster, err = connect(); err != nil {
+			return replay.Report{}, err
+		}
+	}
+	if t.metrics, err = t.openMetrics(ctx); err != nil {
+		return replay.Report{}, err
+	}
+	past, err := t.past(ctx)
+	if err != nil {
+		return replay.Report{}, err
+	}
+	results, err := past.Run(ctx, policy, t.metrics.Read, now)
+	if err != nil {
+		return replay.Report{}, err
+	}
+	return replay.NewReport(&past, policy.Name, results, now), nil
 }
 
 // tool replays a policy.

@@ -118,8 +118,8 @@ func (t *tool) root() *cobra.Command {
 	root.AddCommand(
 		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
 		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(),
-		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.dashboard(), t.doctor(), t.report(), t.version(),
-		t.completion(),
+		t.freeze(), t.breakGlass(), t.policies(), t.settings(), t.export(), t.replay(), t.kind(), t.dashboard(), t.doctor(), t.report(),
+		t.version(), t.completion(),
 	)
 	return root
 }

@@ -146,6 +146,37 @@ Operator 自行回滚时，以被回滚的那次发布为准：回滚成功不�
 			Long: `打印用于补全命令、参数和工作负载名字的脚本。
 kubectl 用 PATH 中名为 kubectl_complete-altershield 的程序补全“kubectl altershield”的参数；“kubectl”打印它。`,
 		},
+		"replay": {
+			Short: "显示一个策略对过去的发布会怎么说",
+			Long: `对过去的一次发布，把 VerificationPolicy 中查看指标的检测逐次重做一遍，代码与 Operator 相同，数据来自指标源中的存量。只读取，不改变任何东西。
+不加 --release 时是当前发布；加 --from、--to 和 --new-pods 则是任意一段过去，如同名字匹配的 Pod 在那时发布。
+需要读取 VerificationSource 及其 Secret（如果有）的权限，或者 --source-url。有检测会判为不通过时，退出码为 4。`,
+			Flags: map[string]string{
+				"policy": "VerificationPolicy 所在的文件。", "release": "发布的序号；默认是当前发布。",
+				"from": "没有记录的发布开始的时间，例如 2026-01-31T10:00:00Z。", "to": "观察到何时。", "new-pods": "其 Pod 名字的正则表达式。",
+				"source-url": "要询问的 Prometheus 的地址，不带凭据，代替 VerificationSource。",
+				"pod-label":  "Pod 名字所在的标签，用于 --source-url。", "namespace-label": "Pod 命名空间所在的标签，用于 --source-url。",
+			},
+		},
+		"kind": {
+			Short: "为声明的种类编写并试验 ControlledKind，不需要集群",
+			Long:  "从 CRD 推断 ControlledKind，并用文件试验它。不需要集群。",
+		},
+		"kind infer": {
+			Short: "打印一个 CRD 所提示的 ControlledKind",
+			Long: `打印一个 CustomResourceDefinition 所提示的 ControlledKind，以及 Operator 所需的 ClusterRole。没有找到的写成注释，其余由您声明。
+不需要集群。`,
+			Flags: map[string]string{"version": "CRD 的版本；默认是最新的。"},
+		},
+		"kind test": {
+			Short: "显示一个请求在某个 ControlledKind 下会有什么作用",
+			Long: `显示创建（-f）、更新（-f 和 --old）或删除（--old）一个对象在某个 ControlledKind 下的作用：是不是发布、涉及哪些 Pod、
+怎样停住、健康状况，以及哪些规则会拦截它。会被拦截时，退出码为 4。不加 --crd 时，不按结构检查 ControlledKind 的路径。不需要集群。`,
+			Flags: map[string]string{
+				"kind": "ControlledKind 所在的文件。", "crd": "CustomResourceDefinition 所在的文件。", "filename": "请求之后的对象所在的文件，- 表示标准输入。",
+				"old": "请求之前的对象所在的文件。",
+			},
+		},
 		"help": {Short: "显示一个命令的帮助", Long: "显示一个命令的帮助。"},
 	}
 }

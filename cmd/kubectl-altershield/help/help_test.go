@@ -157,7 +157,7 @@ Exit codes:
   1    error
   2    wrong usage
   3    there is a problem (doctor)
-  4    it would be denied (why, diff, repair, --dry-run)
+  4    it would be denied (why, diff, repair, kind test, --dry-run)
   124  time-out
   130  interrupted
 `},

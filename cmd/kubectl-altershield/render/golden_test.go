@@ -31,6 +31,9 @@ import (
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/kindtool"
+	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -144,8 +147,21 @@ func TestGolden(t *testing.T) {
 	difference := view.Difference{From: view.Side{Release: 5, Version: version("a15e8a3")}, To: view.Side{File: "web.yaml"}, Changes: []string{
 		"spec.containers[web].image: web:1.8 -> web:1.9", "spec.containers[proxy]: added, image envoy:1", "spec.nodeSelector[disk]: removed (was ssd)",
 	}}
+	past := view.Replay{Namespace: "shop", Workload: "web", Policy: "errors", Release: 3, NewPods: 1, Began: now.Add(-time.Hour), Until: now.Add(-50 * time.Minute), Failed: true,
+		Checks: []replay.Check{
+			{Name: "errors", Type: "Ratio", Verdict: "Fail", Reason: "CheckFailed", After: 150, Message: "错误率过高: 3.2% on 1 new pod (128 events), 0.2% on 3 old pods (x16, tolerated x1.5)"},
+			{Name: "latency\x1b[31m", Type: "Latency", Verdict: "Inconclusive", Reason: "NoData"}, {Name: "slow", Type: "Query", Verdict: "Pass", After: 300},
+		}}
+	trial := view.KindTrialOf(kindtool.Effects{
+		Operation: "update", ObjectKind: "CloneSet", Name: "web", Mode: "Observe", Release: "Release", Version: version("bb"), Changed: []string{"/spec/template", "/spec/image"},
+		Warnings: []string{"the CRD drops the version label of spec.template: set release.identity"}, Pods: "those that status.labelSelector selects",
+		Hold: "Possible", HoldOperations: []workload.Operation{{Op: "add", Path: "/spec/updateStrategy", Value: map[string]any{"paused": true}}, {Op: "remove", Path: "/spec/x"}},
+		Health: "InProgress", HealthReason: "spec.health.current is false", Violations: []kindtool.Violation{{Rule: "one-at-a-time", Message: "已有操作在进行 an operation is in progress"}},
+	})
 	for name, draw := range map[string]func(render.Style) string{
-		"list": func(style render.Style) string { return render.List(list, style, "") },
+		"replay":     func(style render.Style) string { return render.Replay(past, style) },
+		"kind-trial": func(style render.Style) string { return render.KindTrial(trial, style) },
+		"list":       func(style render.Style) string { return render.List(list, style, "") },
 		"list-wide": func(style render.Style) string {
 			style.Wide = true
 			return render.List(list, style, "shop")

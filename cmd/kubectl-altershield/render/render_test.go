@@ -26,6 +26,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/kindtool"
 )
 
 var style = render.Style{Now: now}
@@ -274,4 +275,25 @@ func TestWordsLongerThanALineAreSplit(t *testing.T) {
 	narrow.Width = 32
 	text := render.Question(view.Request{Kind: "HoldRequest", Namespace: "shop", Workload: "web", Reason: "see " + strings.Repeat("x", 30) + " 数据库数据库数据库数据库"}, narrow)
 	NewWithT(t).Expect(text).To(ContainSubstring("  reason    see\n            " + strings.Repeat("x", 20) + "\n            xxxxxxxxxx\n            数据库数据库数据库数\n            据库\n"))
+}
+
+func TestKindTrialSaysWhatIsReleasedAndHeld(t *testing.T) {
+	for name, row := range map[string]struct {
+		effects kindtool.Effects
+		want    string
+	}{
+		"nothing to release": {kindtool.Effects{Operation: "creation", ObjectKind: "A", Name: "a", Mode: "Enforce", Release: "NoContent", Pods: "p", Hold: "NotSupported", Health: "Current", HealthReason: "h"},
+			"○ creation of A a\n  release   no, the object has none of the templates and fields\n  pods      p\n  hold      not supported; only the next release is denied\n" +
+				"  health    Current (h)\n  rules     passed\n"},
+		"excluded": {kindtool.Effects{Operation: "update", ObjectKind: "A", Name: "a", Mode: "Enforce", Release: "NotWhen", Changed: []string{"/x"}, Pods: "p", Hold: "AlreadyPaused", Health: "Current", HealthReason: "h"},
+			"○ update of A a\n  release   no, because of spec.release.when; changed: /x\n  pods      p\n  hold      already paused\n  health    Current (h)\n  rules     passed\n"},
+		"no value": {kindtool.Effects{Operation: "update", ObjectKind: "A", Name: "a", Mode: "Enforce", Release: "Unchanged", Units: []string{"u"}, Hold: "NotPossible", Health: "Current", HealthReason: "h"},
+			"○ update of A a\n  release   no\n  pods      none; reported instead: u\n  hold      not possible: its value depends on the object before the release\n" +
+				"  health    Current (h)\n  rules     passed\n"},
+		"a deletion": {kindtool.Effects{Operation: "deletion", ObjectKind: "A", Name: "a", Mode: "Enforce", Health: "Current", HealthReason: "h"},
+			"○ deletion of A a\n  health    Current (h)\n  rules     passed\n"},
+		"controlled": {kindtool.Effects{Operation: "creation", ObjectKind: "A", Name: "a", Ignored: true}, "○ creation of A a\n  has no effect: another object controls it\n"},
+	} {
+		NewWithT(t).Expect(render.KindTrial(view.KindTrialOf(row.effects), render.Style{Now: now})).To(Equal(row.want), name)
+	}
 }

@@ -287,24 +287,29 @@ func (s Style) failedPods(pods []view.FailedPod, all int32) node {
 	return branch
 }
 
-func (s Style) check(check view.Check) node {
-	of := view.Running
-	switch check.Verdict {
+// markOfVerdict returns the mark of what a check says.
+func markOfVerdict(verdict string) mark {
+	switch verdict {
 	case "Pass":
-		of = view.Success
+		return markOf(view.Success)
 	case "Fail":
-		of = view.Suspend
+		return markOf(view.Suspend)
 	case "Inconclusive", "Skipped":
-		of = view.NotChecked
+		return markOf(view.NotChecked)
 	}
-	text := s.sign(markOf(of)) + " " + check.Verdict + gap + check.Policy
+	return markOf(view.Running)
+}
+
+func (s Style) check(check view.Check) node {
+	of := markOfVerdict(check.Verdict)
+	text := s.sign(of) + " " + check.Verdict + gap + check.Policy
 	if check.Mode != "Enforce" {
 		text += " (" + check.Mode + ")"
 	}
 	if check.Message != "" {
 		text += gap + check.Message
 	}
-	return node{label: s.text("check", check.Name), text: text, colour: markOf(of).colour}
+	return node{label: s.text("check", check.Name), text: text, colour: of.colour}
 }
 
 func (s Style) changes(changes []string) node {
