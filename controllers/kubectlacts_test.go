@@ -72,17 +72,23 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		record := verified(ctx, namespace, "sleep")
 		plugin.succeeds(ctx, "verdict", record.Name+"--x--1", "fail", "--reason", "find error", "-y", "-n", namespace)
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
-		output, code := plugin.run(ctx, strings.Replace(file, "busybox:1", "busybox:2", 1), "repair", "sleep", "-f", "-", "-y", "-n", namespace)
+		output, code := plugin.run(ctx, strings.Replace(file, "busybox:1", "busybox:2", 1), "repair", "sleep", "-f", "-", "-y", "-n", namespace, "--reason", "CHG-4711")
 		Expect(code).To(BeZero(), output)
 		Expect(get(ctx, namespace, "sleep").Annotations["kubectl.kubernetes.io/last-applied-configuration"]).To(And(ContainSubstring("busybox:2"), Not(ContainSubstring("ignored-suspend"))))
+		Expect(verified(ctx, namespace, "sleep").Spec.ReleaseReason).To(Equal("CHG-4711"))
 		repaired := verified(ctx, namespace, "sleep").Spec.Reversion
 		Expect(repaired).NotTo(Equal(record.Spec.Reversion))
 
 		output, err = patchSleep(ctx, namespace, `{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")
-		plugin.succeeds(ctx, "rollback", "sleep", "-n", namespace, "-y")
+		plugin.succeeds(ctx, "rollback", "sleep", "-n", namespace, "-y", "--reason", "INC-99: checkout is down")
 		Eventually(released(ctx, namespace)).Should(Equal(repaired))
+		back := verified(ctx, namespace, "sleep")
+		Expect(back.Spec.ReleaseReason).To(Equal("INC-99: checkout is down"))
+		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/reason"), "the record has it")
+		Expect(plugin.succeeds(ctx, "history", "sleep", "-n", namespace)).To(MatchRegexp(`(?m)^\d \*? +%s .*reason: INC-99: checkout is down$`, repaired[:7]))
+		Eventually(func() string { return plugin.succeeds(ctx, "export", "-n", namespace) }).Should(ContainSubstring(",INC-99: checkout is down\r\n"))
 	})
 
 	It("pause a rollout with a reason, and let it go on", func(ctx context.Context) {
@@ -115,7 +121,7 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		web.mustChange(ctx, web.labelled("next", ""))
 		Eventually(web.step(ctx)).Should(Equal("1/2 True Soaking"))
 		Expect(plugin.succeeds(ctx, "go-on", "web", "-n", web.namespace, "-y", "--dry-run=server")).To(ContainSubstring("goes on to step 2/2"))
-		plugin.succeeds(ctx, "go-on", "web", "-n", web.namespace, "-y")
+		plugin.succeeds(ctx, "go-on", "web", "-n", web.namespace, "-y", "--reason", "the night is quiet")
 		Eventually(web.step(ctx)).Should(Equal("1/2 True AwaitingApproval"))
 
 		as := func(user string) []string {
@@ -132,6 +138,7 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		web.verified(ctx)
 		Expect(web.present(ctx).Status.Pace.ApprovedBy).To(Equal([]string{"bob"}))
 		Expect(web.present(ctx).Status.Pace.Passes[0].User).To(Equal("admin"))
+		Expect(web.present(ctx).Status.Pace.Passes[0].Reason).To(Equal("the night is quiet"))
 	})
 
 	It("lock releases, and break the glass", func(ctx context.Context) {

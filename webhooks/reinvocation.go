@@ -30,6 +30,9 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 	if _, stays := stamped.annotations[appv1alpha1.AnnotationRollback]; !stays {
 		end.Rollback = updated.annotations[appv1alpha1.AnnotationRollback]
 	}
+	if _, stays := stamped.annotations[appv1alpha1.AnnotationReason]; !stays {
+		end.Reason = updated.annotations[appv1alpha1.AnnotationReason]
+	}
 	if end == (appv1alpha1.Ended{}) {
 		return nil
 	}
@@ -61,6 +64,9 @@ func (m marks) beforeFirstCall(old marks) marks {
 	}
 	if record.Ended.Rollback != "" {
 		given.annotations[appv1alpha1.AnnotationRollback] = record.Ended.Rollback
+	}
+	if record.Ended.Reason != "" {
+		given.annotations[appv1alpha1.AnnotationReason] = record.Ended.Reason
 	}
 	return given
 }

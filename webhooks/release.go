@@ -142,7 +142,7 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
 	delete(stamped.annotations, appv1alpha1.AnnotationGoOn)
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
-		User: user, Time: metav1.NewTime(now), Version: version, Release: 1,
+		User: user, Time: metav1.NewTime(now), Version: version, Release: 1, Reason: reasonIn(created),
 	})
 }
 
@@ -180,6 +180,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 			return marks{}, err
 		}
 	}
+	reason := stamped.takeReason(old, updated, by, release)
 	end := ended(updated, stamped)
 	stamped.startOnFirstNodes(release)
 	if err := stamped.settle(updated.course, release); err != nil {
@@ -187,7 +188,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
-		Changes: workload.Changes(updated.kind, old.content, updated.content), Ended: end,
+		Changes: workload.Changes(updated.kind, old.content, updated.content), Reason: reason, Ended: end,
 	})
 }
 

@@ -299,6 +299,8 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 		{"a request for a rollback from before", all(release, asking("true"), askedBy("bob")), all(release, asking("true"), askedBy("bob")),
 			all(release, asking("true"), askedBy("bob"))},
 		{"a request for a rollback that the update brings", release, all(release, asking(olderVersion)), all(release, asking(olderVersion), askedBy("alice"))},
+		{"a reason that the update brings", release, all(release, because("INC-99")), all(release, because("INC-99"))},
+		{"a reason from before", all(release, because("CHG-1")), all(release, because("CHG-1")), all(release, because("CHG-1"))},
 		{"no request for a rollback that the update takes back", all(release, asking("true"), askedBy("bob")), release, release},
 		{"nothing that a release before ended", all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`)),
 			all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`)), all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`))},

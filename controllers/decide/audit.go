@@ -46,12 +46,12 @@ func IgnoredSuspendOf(annotations map[string]string, release Release) (record ap
 	return record, found
 }
 
-// DescribeRelease sets the author, the changes, the rollback and the commit time of a release in the spec of its ChangeWorkload, from the annotations
+// DescribeRelease sets the author and its reason, the changes, the rollback and the commit time of a release in the spec of its ChangeWorkload, from the annotations
 // of the Deployment. It overwrites those of an earlier release.
 func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[string]string, release Release) {
 	record, _ := ReleaseRecordOf(annotations, release)
 	_, ignored := IgnoredSuspendOf(annotations, release)
-	spec.ReleasedBy = record.User
+	spec.ReleasedBy, spec.ReleaseReason = record.User, Shorten(record.Reason, appv1alpha1.MaxRecordedText)
 	spec.Changes = record.Changes[:min(len(record.Changes), maxChanges)]
 	spec.IgnoredSuspend = ignored
 	spec.Rollback = RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number)

@@ -58,6 +58,8 @@ func TestDescribeReleaseRecordsHowItCameAbout(t *testing.T) {
 		spec        appv1alpha1.ChangeWorkloadSpec
 	}{
 		{"by whom, and what changed", annotated("released-by", releasedBy), third, appv1alpha1.ChangeWorkloadSpec{ReleasedBy: "alice", Changes: changes}},
+		{"and why", annotated("released-by", strings.TrimSuffix(releasedBy, "}")+`,"reason":"`+strings.Repeat("x", 300)+`"}`), third,
+			appv1alpha1.ChangeWorkloadSpec{ReleasedBy: "alice", ReleaseReason: strings.Repeat("x", 253) + "...", Changes: changes}},
 		{"through a denial", annotated("ignored-suspend-by", letInBy), third, appv1alpha1.ChangeWorkloadSpec{IgnoredSuspend: true}},
 		{"as a rollback", annotated("rollbacks", wentBackTo), third, appv1alpha1.ChangeWorkloadSpec{Rollback: rollback}},
 		{"in every way at once", annotated("released-by", releasedBy, "ignored-suspend-by", letInBy, "rollbacks", wentBackTo), third,
@@ -82,7 +84,7 @@ func TestDescribeReleaseRecordsHowItCameAbout(t *testing.T) {
 			decide.DescribeRelease(&fresh, row.annotations, row.release)
 			g.Expect(fresh).To(Equal(row.spec))
 
-			again := appv1alpha1.ChangeWorkloadSpec{ReleasedBy: "mallory", Changes: []string{"x"}, IgnoredSuspend: true, Rollback: &appv1alpha1.Rollback{Version: "x"}}
+			again := appv1alpha1.ChangeWorkloadSpec{ReleasedBy: "mallory", ReleaseReason: "x", Changes: []string{"x"}, IgnoredSuspend: true, Rollback: &appv1alpha1.Rollback{Version: "x"}}
 			decide.DescribeRelease(&again, row.annotations, row.release)
 			g.Expect(again).To(Equal(row.spec), "nothing is left of an earlier release")
 		})

@@ -185,8 +185,8 @@ func NewChangeRecord(
 		},
 		Spec: appv1alpha1.ChangeRecordSpec{
 			Workload: of, Release: spec.Release, Correction: plan.Correction, Version: spec.Reversion, Observed: spec.Observed,
-			ReleasedBy: Shorten(spec.ReleasedBy, appv1alpha1.MaxRecordedText),
-			StartedAt:  metav1.NewTime(time.Unix(spec.CreateTimeUnix, 0)), EndedAt: metav1.NewTime(endedAt(status, plan.Outcome, now).Truncate(time.Second)),
+			ReleasedBy: Shorten(spec.ReleasedBy, appv1alpha1.MaxRecordedText), ReleaseReason: spec.ReleaseReason,
+			StartedAt: metav1.NewTime(time.Unix(spec.CreateTimeUnix, 0)), EndedAt: metav1.NewTime(endedAt(status, plan.Outcome, now).Truncate(time.Second)),
 			CommitTime: spec.CommitTime, Outcome: plan.Outcome, Changes: shortened(spec.Changes), Images: facts.Images,
 			Pods: appv1alpha1.RecordedPods{
 				Desired: status.Counts.Desired, Passed: status.Counts.Passed, Failed: status.Counts.Failed, Unchecked: int32(facts.Unchecked),

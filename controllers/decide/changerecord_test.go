@@ -156,7 +156,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 	}
 	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "default/shop/web/0123456789/3", Release: 3}
 	status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "incident-7", UID: "b", User: "alice", Would: []string{"frozen"}}
-	status.Pace = &appv1alpha1.ReleasePace{Passes: []appv1alpha1.PacePass{{To: "2", User: "bob"}}}
+	status.Pace = &appv1alpha1.ReleasePace{Passes: []appv1alpha1.PacePass{{To: "2", User: "bob", Reason: "the night is quiet"}}}
 	batch := appv1alpha1.ChangePod{Spec: appv1alpha1.ChangePodSpec{CreateTimeUnix: 100}}
 	batch.Status.Status, batch.Status.UpdateTimeUnix = "ExecuteDone", 142
 	order := *batch.DeepCopy()
@@ -166,7 +166,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 	denial := *approval.DeepCopy()
 	denial.Spec.ApprovedBy, denial.Spec.Decision, denial.CreationTimestamp = "bob", "Deny", metav1.NewTime(now.Add(-time.Minute))
 	committed := metav1.NewTime(time.Unix(1_799_990_000, 0))
-	workload.Spec.CommitTime = &committed
+	workload.Spec.CommitTime, workload.Spec.ReleaseReason = &committed, "CHG-4711"
 	failing := metav1.NewTime(time.Unix(1_800_000_300, 0).UTC())
 	previous := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Name: "60c5c0e29ee40c2a-2"}, Spec: appv1alpha1.ChangeRecordSpec{
 		Release: 2, Version: "c6c45d23c098bdf181853a85b60b5d74", Outcome: "Verified",
@@ -183,7 +183,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 		}},
 		Spec: appv1alpha1.ChangeRecordSpec{
 			Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d-1"},
-			Release:  3, Version: "6a8ff823a5011291b0f02a1d83c2222d", FromVersion: "c6c45d23c098bdf181853a85b60b5d74", Type: "Release", ReleasedBy: "alice",
+			Release:  3, Version: "6a8ff823a5011291b0f02a1d83c2222d", FromVersion: "c6c45d23c098bdf181853a85b60b5d74", Type: "Release", ReleasedBy: "alice", ReleaseReason: "CHG-4711",
 			StartedAt: metav1.NewTime(time.Unix(1_800_000_000, 0)), EndedAt: metav1.NewTime(time.Unix(1_800_000_300, 0).UTC()),
 			CommitTime: &committed, FailingSince: &failing, Outcome: "Failed", Reason: "PodsFailed", Message: "2 pods failed", Changes: []string{"image of container web: nginx:1 -> nginx:2"},
 			Images: []appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2"}},
@@ -197,7 +197,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 				{User: "carol", Decision: "Approve", Reason: "CHG-1", Time: metav1.NewTime(now)},
 			},
 			BreakGlass: &appv1alpha1.RecordedBypass{Name: "incident-7", User: "alice"},
-			Passes:     []appv1alpha1.PacePass{{To: "2", User: "bob"}}, OrderID: "default/shop/web/0123456789/3",
+			Passes:     []appv1alpha1.PacePass{{To: "2", User: "bob", Reason: "the night is quiet"}}, OrderID: "default/shop/web/0123456789/3",
 			TraceID:  "4efa71b16fa4940aa807248b92c4c323",
 			Previous: &appv1alpha1.PreviousRecord{Name: "60c5c0e29ee40c2a-2", SHA256: strings.Repeat("a", 64)},
 		},

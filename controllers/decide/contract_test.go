@@ -54,6 +54,7 @@ func TestWireContractNeverChanges(t *testing.T) {
 		"altershield.defense.antgroup.com/released-by":  appv1alpha1.AnnotationReleasedBy,
 		"altershield.defense.antgroup.com/rollback":     appv1alpha1.AnnotationRollback,
 		"altershield.defense.antgroup.com/commit-time":  appv1alpha1.AnnotationCommitTime,
+		"altershield.defense.antgroup.com/reason":       appv1alpha1.AnnotationReason,
 		"altershield.defense.antgroup.com/rollback-by":  appv1alpha1.AnnotationRollbackBy,
 		"altershield.defense.antgroup.com/rollbacks":    appv1alpha1.AnnotationRollbacks,
 		"altershield.defense.antgroup.com/change-order": appv1alpha1.FinalizerOrder,

@@ -233,7 +233,7 @@ func (p *pacing) goOn() int32 {
 	}
 	isKnown := slices.ContainsFunc(p.Passes, func(pass appv1alpha1.PacePass) bool { return pass.To == to })
 	if until > p.Step && !isKnown && len(p.Passes) < maxPasses {
-		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Time: metav1.NewTime(p.now.Truncate(time.Second))})
+		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Reason: Shorten(asked.Reason, appv1alpha1.MaxRecordedText), Time: metav1.NewTime(p.now.Truncate(time.Second))})
 	}
 	return until
 }

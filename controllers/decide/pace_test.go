@@ -91,7 +91,9 @@ func approved(approvals ...appv1alpha1.ChangeApproval) seenOption {
 }
 
 func goOn(step int32) seenOption {
-	return withPace(func(pace *decide.Pace) { pace.GoOn = &appv1alpha1.GoOn{Release: 1, Step: step, User: "carol"} })
+	return withPace(func(pace *decide.Pace) {
+		pace.GoOn = &appv1alpha1.GoOn{Release: 1, Step: step, User: "carol", Reason: "the night is quiet"}
+	})
 }
 
 func soakUntil(at time.Time) func(*appv1alpha1.ReleasePace) {
@@ -358,7 +360,7 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 		goOn(0)(&s.seen)
 		s.decide()
 		g.Expect(s.workload.Status.Pace.Passes).To(HaveLen(2))
-		g.Expect(s.workload.Status.Pace.Passes[0]).To(And(HaveField("To", "2"), HaveField("User", "carol"), HaveField("Time.Time", BeTemporally("==", now))))
+		g.Expect(s.workload.Status.Pace.Passes[0]).To(And(HaveField("To", "2"), HaveField("User", "carol"), HaveField("Reason", "the night is quiet"), HaveField("Time.Time", BeTemporally("==", now))))
 		g.Expect(s.workload.Status.Pace.Passes[1]).To(HaveField("To", "all"))
 	})
 }

@@ -250,8 +250,8 @@ func TestParseGoOn(t *testing.T) {
 
 func TestGoOnOf(t *testing.T) {
 	g := NewWithT(t)
-	annotations := map[string]string{"altershield.defense.antgroup.com/go-on": "2:3", "altershield.defense.antgroup.com/go-on-by": "alice"}
-	g.Expect(appv1alpha1.GoOnOf(annotations, 2)).To(Equal(&appv1alpha1.GoOn{Release: 2, Step: 3, User: "alice"}))
+	annotations := map[string]string{"altershield.defense.antgroup.com/go-on": "2:3", "altershield.defense.antgroup.com/go-on-by": "alice", "altershield.defense.antgroup.com/reason": "CHG-1"}
+	g.Expect(appv1alpha1.GoOnOf(annotations, 2)).To(Equal(&appv1alpha1.GoOn{Release: 2, Step: 3, User: "alice", Reason: "CHG-1"}))
 	g.Expect(appv1alpha1.GoOnOf(annotations, 3)).To(BeNil(), "of another release")
 	g.Expect(appv1alpha1.GoOnOf(nil, 2)).To(BeNil())
 }

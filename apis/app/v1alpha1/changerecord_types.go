@@ -96,6 +96,10 @@ type ChangeRecordSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	ReleasedBy string `json:"releasedBy,omitempty"`
+	// releaseReason is why the release was made, as its author or the user who requested the rollback said.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	ReleaseReason string `json:"releaseReason,omitempty"`
 	// startedAt is when the release was recorded.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time

@@ -82,6 +82,10 @@ type ChangeWorkloadSpec struct {
 	// +listType=atomic
 	// +optional
 	Changes []string `json:"changes,omitempty"`
+	// releaseReason is why the release was made, as its author or the user who requested the rollback says.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	ReleaseReason string `json:"releaseReason,omitempty"`
 	// ignoredSuspend indicates that the release was admitted by the label ignored-suspend.
 	// +optional
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`

@@ -97,6 +97,8 @@ type GoOn struct {
 	Step int32
 	// User is the user who asked for it; empty if the admission webhook did not record it.
 	User string
+	// Reason is why, as the user says.
+	Reason string
 }
 
 // GoOnAll is the step of AnnotationGoOn that lets a release go on to all pods.
@@ -125,7 +127,7 @@ func GoOnOf(annotations map[string]string, release int64) *GoOn {
 	if !ok || asked.Release != release {
 		return nil
 	}
-	asked.User = annotations[AnnotationGoOnBy]
+	asked.User, asked.Reason = annotations[AnnotationGoOnBy], annotations[AnnotationReason]
 	return &asked
 }
 
@@ -199,6 +201,10 @@ type PacePass struct {
 	// user is the user who asked for it.
 	// +optional
 	User string `json:"user,omitempty"`
+	// reason is why, as the user says.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// time is when it took effect.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time

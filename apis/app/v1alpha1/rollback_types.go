@@ -123,6 +123,8 @@ type ReleaseRecord struct {
 	Release int64 `json:"release"`
 	// Changes lists the changes of the pod template, one per line. Values that may be secret are not shown.
 	Changes []string `json:"changes,omitempty"`
+	// Reason is why the release was made, from AnnotationReason.
+	Reason string `json:"reason,omitempty"`
 	// Ended is what the release ended; nil if nothing. The webhook restores it if it is called again for the same request, after
 	// another webhook reverted the template.
 	Ended *Ended `json:"ended,omitempty"`
@@ -138,6 +140,8 @@ type Ended struct {
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
 	// Rollback is the dropped request for a rollback.
 	Rollback string `json:"rollback,omitempty"`
+	// Reason is the removed AnnotationReason.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ReleaseRecordOf returns the record in the annotations of a Deployment.

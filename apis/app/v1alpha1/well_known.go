@@ -152,7 +152,9 @@ const (
 	AnnotationGoOn = "altershield.defense.antgroup.com/go-on"
 	// AnnotationGoOnBy on a workload holds the name of the user who wrote AnnotationGoOn. Written by the mutating webhook.
 	AnnotationGoOnBy = "altershield.defense.antgroup.com/go-on-by"
-	// AnnotationReason on a Deployment is why a user has paused its rollout. Written by that user, removed by the one who resumes it.
+	// AnnotationReason on a workload is why a user made a release, asked for a rollback or to go on, or paused or resumed its rollout.
+	// Written by that user with the request. The mutating webhook removes it with the next release, whose record then has it, unless a user
+	// has paused the workload.
 	AnnotationReason = "altershield.defense.antgroup.com/reason"
 	// AnnotationCommitTime on a workload is when the commit was made that its release deploys, in RFC 3339. The lead time is measured from it.
 	// Written by users, with the release.

@@ -42,7 +42,7 @@ const fieldOwner = "kubectl-altershield"
 type acting struct {
 	dryRun string
 	yes    bool
-	// reason is empty for verbs that have none: nothing keeps it.
+	// reason is that of the user; empty for settings, where nothing keeps it.
 	reason string
 }
 
@@ -65,6 +65,9 @@ func (a *acting) bind(command *cobra.Command) {
 		return run(command, args)
 	}
 }
+
+// reasonUsage describes the reason of a verb that changes a workload.
+const reasonUsage = "Why; it is kept in an annotation of the workload and in the record of the release."
 
 // bindReason adds the flag for the reason, which must be given if it is needed.
 func (a *acting) bindReason(command *cobra.Command, usage string, needed bool) {

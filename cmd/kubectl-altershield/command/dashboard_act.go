@@ -41,10 +41,10 @@ type prepare func(ctx context.Context, ask dashboard.Ask) (*action, error)
 func (s *site) acts() map[string]dashboard.Act {
 	return map[string]dashboard.Act{
 		"rollback": s.act(s.about(func(ctx context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
-			return s.cluster.rollsBack(ctx, facts, ask.To, s.tool.Clock.Now())
+			return s.cluster.rollsBack(ctx, facts, ask.To, ask.Reason, s.tool.Clock.Now())
 		})),
 		"go-on": s.act(s.about(func(_ context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
-			return s.cluster.goesOn(facts, ask.Step)
+			return s.cluster.goesOn(facts, ask.Step, ask.Reason)
 		})),
 		"approve": s.act(s.about(func(_ context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
 			return decides(facts, appv1alpha1.DecisionApprove, ask.Reason)
@@ -56,7 +56,7 @@ func (s *site) acts() map[string]dashboard.Act {
 			return s.cluster.holds(facts, ask.Reason)
 		})),
 		"resume": s.act(s.about(func(_ context.Context, facts view.Facts, _ dashboard.Ask) (*action, error) {
-			return s.cluster.resumes(facts, false)
+			return s.cluster.resumes(facts, false, ask.Reason)
 		})),
 		"verdict":       s.act(reasoned(s.verdict)),
 		"freeze-lock":   s.act(reasoned(s.freezeLock)),

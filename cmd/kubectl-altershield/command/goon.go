@@ -41,6 +41,7 @@ deadline of the steps before, and neither an approval that is missing nor a fail
 		ValidArgsFunction: t.completeNames,
 	}
 	flags.bind(command)
+	flags.bindReason(command, reasonUsage, false)
 	return command
 }
 
@@ -53,21 +54,22 @@ func (t *tool) runGoOn(ctx context.Context, args []string, flags acting) error {
 	if err != nil {
 		return err
 	}
-	action, err := cluster.goesOn(facts, step)
+	action, err := cluster.goesOn(facts, step, flags.reason)
 	if err != nil {
 		return err
 	}
 	return t.act(ctx, cluster, flags, action)
 }
 
-func (c *cluster) goesOn(facts view.Facts, step string) (*action, error) {
+func (c *cluster) goesOn(facts view.Facts, step, reason string) (*action, error) {
 	request, value, err := view.GoOnOf(facts, step)
 	if err != nil {
 		return nil, err
 	}
+	request.Reason = reason
 	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			view.Annotate(workload, appv1alpha1.AnnotationGoOn, value)
+			view.Ask(facts, workload, appv1alpha1.AnnotationGoOn, value, reason)
 			return nil
 		})
 	}}, nil

@@ -40,7 +40,7 @@ user has paused, and makes no rollback of it.`,
 		ValidArgsFunction: t.completeNames,
 	}
 	flags.bind(command)
-	flags.bindReason(command, "Why, for those who look at the Deployment.", false)
+	flags.bindReason(command, "Why, for those who look at the workload.", false)
 	return command
 }
 
@@ -83,6 +83,7 @@ func (t *tool) resume() *cobra.Command {
 		ValidArgsFunction: t.completeNames,
 	}
 	flags.bind(command)
+	flags.bindReason(command, "Why, for those who look at the workload.", false)
 	command.Flags().BoolVar(&override, "override", false, "Resume a rollout that the operator holds.")
 	return command
 }
@@ -92,21 +93,21 @@ func (t *tool) runResume(ctx context.Context, name string, override bool, flags 
 	if err != nil {
 		return err
 	}
-	action, err := cluster.resumes(facts, override)
+	action, err := cluster.resumes(facts, override, flags.reason)
 	if err != nil {
 		return err
 	}
 	return t.act(ctx, cluster, flags, action)
 }
 
-func (c *cluster) resumes(facts view.Facts, override bool) (*action, error) {
-	request, err := view.ResumeOf(facts, override)
+func (c *cluster) resumes(facts view.Facts, override bool, reason string) (*action, error) {
+	request, err := view.ResumeOf(facts, override, reason)
 	if err != nil {
 		return nil, err
 	}
 	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			return view.SetPaused(facts, workload, false, "")
+			return view.SetPaused(facts, workload, false, reason)
 		})
 	}}, nil
 }

@@ -59,6 +59,7 @@ like any other.`,
 	flags.bind(command)
 	command.Flags().StringVarP(&flags.file, "filename", "f", "", "File with the workload, - for the standard input.")
 	command.Flags().StringArrayVar(&flags.images, "image", nil, "Image of a container, as CONTAINER=IMAGE; may be repeated.")
+	flags.bindReason(command, reasonUsage, false)
 	command.Flags().BoolVar(&flags.serverSide, "server-side", false, "Apply the file as kubectl apply --server-side.")
 	return command
 }
@@ -88,6 +89,7 @@ func (t *tool) runRepair(ctx context.Context, name string, flags repairing) erro
 	if err != nil {
 		return err
 	}
+	request.Reason = flags.reason
 	return t.act(ctx, cluster, flags.acting, &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return cluster.unlessChanged(ctx, facts, func(shown *unstructured.Unstructured) error {
 			_, err := repair(ctx, writer, shown)
@@ -107,7 +109,7 @@ func (t *tool) correction(cluster *cluster, facts view.Facts, flags repairing) (
 			return nil, err
 		}
 		return func(ctx context.Context, writer client.Client, shown *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			return cluster.apply(ctx, writer, shown, manifest{object: object, serverSide: flags.serverSide, repairs: true})
+			return cluster.apply(ctx, writer, shown, manifest{object: object, serverSide: flags.serverSide, repairs: true, reason: flags.reason})
 		}, nil
 	}
 	var images []view.Image
@@ -123,7 +125,7 @@ func (t *tool) correction(cluster *cluster, facts view.Facts, flags repairing) (
 	}
 	return func(ctx context.Context, writer client.Client, shown *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		changed := shown.DeepCopy()
-		view.MarkRepair(changed)
+		view.MarkRepair(changed, flags.reason)
 		if err := view.SetImages(changed, images); err != nil {
 			return nil, err
 		}

@@ -105,6 +105,20 @@ func TestRepairByAFileKeepsTheLabelOutOfWhatWasApplied(t *testing.T) {
 	g.Expect(deployment.Labels).To(HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend", "true"))
 }
 
+func TestRepairHasItsReasonInTheSameRequest(t *testing.T) {
+	for _, by := range []string{"--image web=web:2.0", "-f " + written(t, file)} {
+		g := NewWithT(t)
+		var requests []sent
+		b := repairBench(t, &requests)
+		b.in = "y\n"
+		answer := b.run(append(split("repair web "+by), "--reason", "INC-99: checkout is down")...)
+		g.Expect(answer.code).To(Equal(command.OK), answer.err)
+		g.Expect(answer.err).To(Equal(repairShown + "  reason    INC-99: checkout is down\nDo you want this? [y/N] "))
+		g.Expect(requests[1].text).To(ContainSubstring(`"altershield.defense.antgroup.com/reason":"INC-99: checkout is down"`))
+		g.Expect(stored(t, b).Annotations["kubectl.kubernetes.io/last-applied-configuration"]).NotTo(ContainSubstring("INC-99"))
+	}
+}
+
 func TestRepairDryRunsChangeNothing(t *testing.T) {
 	for _, dryRun := range []string{"client", "server"} {
 		g := NewWithT(t)

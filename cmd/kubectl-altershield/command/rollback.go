@@ -43,6 +43,7 @@ release of it, which is checked like any other, and the version that it leaves i
 		ValidArgsFunction: t.completeNames,
 	}
 	flags.bind(command)
+	flags.bindReason(command, reasonUsage, false)
 	command.Flags().StringVar(&to, "to", "", "Release or version to go back to.")
 	return command
 }
@@ -52,14 +53,14 @@ func (t *tool) runRollback(ctx context.Context, name, to string, flags acting) e
 	if err != nil {
 		return err
 	}
-	action, err := cluster.rollsBack(ctx, facts, to, t.Clock.Now())
+	action, err := cluster.rollsBack(ctx, facts, to, flags.reason, t.Clock.Now())
 	if err != nil {
 		return err
 	}
 	return t.act(ctx, cluster, flags, action)
 }
 
-func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to string, now time.Time) (*action, error) {
+func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to, reason string, now time.Time) (*action, error) {
 	kept, err := c.kept(ctx, &facts)
 	if err != nil {
 		return nil, err
@@ -71,12 +72,13 @@ func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to string, no
 	if err != nil {
 		return nil, err
 	}
+	request.Reason = reason
 	if request.Changes, err = changesBack(facts, kept, request.To.Version); err != nil {
 		return nil, err
 	}
 	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			view.Annotate(workload, appv1alpha1.AnnotationRollback, request.To.Version)
+			view.Ask(facts, workload, appv1alpha1.AnnotationRollback, request.To.Version, reason)
 			return nil
 		})
 	}}, nil

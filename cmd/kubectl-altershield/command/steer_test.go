@@ -41,6 +41,7 @@ func TestHoldPausesWithAReasonAndResumeTakesBothBack(t *testing.T) {
 	g.Expect(b.run("status", "web").out).To(ContainSubstring("paused by a user: waits for the database"))
 	g.Expect(b.run("hold", "web", "-y").err).To(Equal("error: the rollout of deployment/web is paused by a user already\n"))
 
+	g.Expect(b.run("resume", "web", "-y", "--dry-run=client", "--reason", "the database is back").expects(g, command.OK)).To(ContainSubstring("  reason    the database is back\n"))
 	g.Expect(b.run("resume", "web", "-y").expects(g, command.OK)).To(Equal("goes on; kubectl altershield wait web -n shop follows\n"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeFalse())
 	g.Expect(stored(t, b).Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/reason"))
@@ -56,6 +57,27 @@ func TestResumeOfARolloutThatTheOperatorHoldsNeedsOverride(t *testing.T) {
 	g.Expect(b.run("resume", "web", "-y").err).To(ContainSubstring("the operator holds the rollout of deployment/web, no user has paused it"))
 	g.Expect(b.run("resume", "web", "-y", "--override").expects(g, command.OK)).To(HavePrefix("goes on"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeFalse())
+}
+
+func TestAReasonGoesIntoTheRequest(t *testing.T) {
+	for line, state := range map[string]func(*appsv1.Deployment){
+		"rollback web": suspendedLabel, "go-on web": paced,
+		"resume web": func(deployment *appsv1.Deployment) { deployment.Spec.Paused = true },
+	} {
+		g := NewWithT(t)
+		older := func(deployment *appsv1.Deployment) {
+			deployment.Annotations["altershield.defense.antgroup.com/reason"] = "CHG-1"
+		}
+		b := newBench(t, failed(7, "49"), verified(5, "a1"), web(7, "49", state, older), kept(5, "a1", "web:1.8"))
+		b.in = "y\n"
+		answer := b.run(append(split(line), "--reason", "INC-99: checkout is down")...)
+		g.Expect(answer.code).To(Equal(command.OK), answer.err)
+		g.Expect(answer.err).To(ContainSubstring("\n  reason    INC-99: checkout is down\nDo you want this? [y/N] "), line)
+		g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/reason", "INC-99: checkout is down"), line)
+		if line != "resume web" {
+			g.Expect(b.run("status", "web").out).To(ContainSubstring("reason: INC-99: checkout is down"), line)
+		}
+	}
 }
 
 // paced is the Deployment web at step 1 of 3.

@@ -152,6 +152,8 @@ type manifest struct {
 	// repairs reports whether it passes a suspension. The label for that is in the request alone: it isn't part of what was applied last, and
 	// so never lands in the file.
 	repairs bool
+	// reason is why it does, empty for none.
+	reason string
 }
 
 // apply sends the request of kubectl apply. A repair concerns the object that was read before alone.
@@ -159,7 +161,7 @@ func (c *cluster) apply(ctx context.Context, writer client.Client, before *unstr
 	answer := applied.object.DeepCopy()
 	if applied.serverSide {
 		if applied.repairs {
-			view.MarkRepair(answer)
+			view.MarkRepair(answer, applied.reason)
 			answer.SetResourceVersion(before.GetResourceVersion())
 		}
 		return answer, writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), client.FieldOwner(serverSideApply))
@@ -175,7 +177,8 @@ func (c *cluster) apply(ctx context.Context, writer client.Client, before *unstr
 		return answer, writer.Create(ctx, answer, client.FieldOwner(clientSideApply))
 	}
 	if applied.repairs {
-		if modified, err = edited(modified, view.MarkRepair); err != nil {
+		mark := func(object *unstructured.Unstructured) { view.MarkRepair(object, applied.reason) }
+		if modified, err = edited(modified, mark); err != nil {
 			return nil, err
 		}
 	}

@@ -42,6 +42,7 @@ func chinese() map[string]Texts {
 			"dry-run":            "client 只显示会请求什么；server 让 API server 检查它，而不产生影响。",
 			"yes":                "不询问。",
 			"help":               "显示帮助。",
+			"reason":             "理由；保留在工作负载的注解和发布的记录中。",
 			"operator-namespace": "Operator 的命名空间。",
 			"filename":           "工作负载所在的文件，- 表示标准输入。",
 		},

@@ -35,13 +35,13 @@ Operator 由此做一次发布，与其他发布一样检测；被放弃的版�
 			Short: "暂停 Deployment 的滚动",
 			Long: `像 kubectl rollout pause 那样暂停 Deployment 的滚动，理由由 status 显示。
 用户暂停的滚动，Operator 从不恢复，也不对它回滚。`,
-			Flags: map[string]string{"reason": "理由，供查看这个 Deployment 的人阅读。"},
+			Flags: map[string]string{"reason": "理由，供查看这个工作负载的人阅读。"},
 		},
 		"resume": {
 			Short: "让用户暂停的 Deployment 继续滚动",
 			Long: `让用户暂停的 Deployment 继续滚动。因发布失败或等待而被 Operator 停住的滚动，只有加 --override 才会继续：
 那次发布的 Pod 随即到来。`,
-			Flags: map[string]string{"override": "让 Operator 停住的滚动继续。"},
+			Flags: map[string]string{"override": "让 Operator 停住的滚动继续。", "reason": "理由，供查看这个工作负载的人阅读。"},
 		},
 		"go-on": {
 			Short: "让分步的发布继续到下一步",

@@ -104,6 +104,7 @@ func chinese() map[key]string {
 		"asked":             "已向 Operator 提出请求；用 kubectl altershield wait %s -n %s 等待结果",
 		"not.done":          "没有任何改动：这是 dry run",
 		"reason":            "理由",
+		"said":              "理由：%s",
 		"paused.user.why":   "用户已暂停滚动：%s",
 		"is.repaired":       "%s 将修复发布：%s %s %s",
 		"pauses":            "%s 将暂停在%s",

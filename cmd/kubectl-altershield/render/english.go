@@ -104,6 +104,7 @@ func english() map[key]string {
 		"asked":             "asked the operator; kubectl altershield wait %s -n %s follows",
 		"not.done":          "nothing was changed: this was a dry run",
 		"reason":            "reason",
+		"said":              "reason: %s",
 		"paused.user.why":   "paused by a user: %s",
 		"is.repaired":       "%s is repaired: %s %s %s",
 		"pauses":            "%s is paused at %s",

@@ -37,7 +37,7 @@ func ExportCSV(export view.Export) (string, error) {
 	rows := [][]string{{
 		"namespace", "kind", "workload", "release", "correction", "type", "outcome", "reason", "message", "releasedBy", "startedAt", "endedAt", "fromVersion", "version",
 		"rolledBackBy", "podsDesired", "podsPassed", "podsFailed", "podsUnchecked", "failedPods", "batches", "images", "changes", "approvals", "bypass", "orderId",
-		"traceId", "changeRecord", "sha256",
+		"traceId", "changeRecord", "sha256", "releaseReason",
 	}}
 	for i := range export.Items {
 		rows = append(rows, csvRow(&export.Items[i]))
@@ -56,6 +56,7 @@ func csvRow(release *view.ExportedRelease) []string {
 		release.FromVersion, release.Version, number(release.RolledBackBy), number(int64(release.Pods.Desired)), number(int64(release.Pods.Passed)),
 		number(int64(release.Pods.Failed)), number(int64(release.Pods.Unchecked)), failedPods(release), number(release.Batches), images(release),
 		strings.Join(release.Changes, "; "), approvals(release), bypass(release), release.OrderID, release.TraceID, release.Record, release.SHA256,
+		release.ReleaseReason,
 	}
 	for i := range row {
 		row[i] = quoteFormula(row[i])
@@ -111,7 +112,11 @@ func bypass(release *view.ExportedRelease) string {
 		how = append(how, "ignored-suspend")
 	}
 	for _, pass := range release.Passes {
-		how = append(how, "go-on "+pass.To+" "+pass.User)
+		text := "go-on " + pass.To + " " + pass.User
+		if pass.Reason != "" {
+			text += " (" + pass.Reason + ")"
+		}
+		how = append(how, text)
 	}
 	return strings.Join(how, "; ")
 }
@@ -211,7 +216,7 @@ func (p *page) row(release *view.ExportedRelease) {
 	p.element("td", "", release.Namespace+"/"+release.Workload.Name, release.Workload.Kind)
 	p.element("td", "", strconv.FormatInt(release.Release, 10), string(release.Type))
 	p.element("td", string(release.Outcome), outcome, release.Message, failedPods(release), back)
-	p.element("td", "", release.ReleasedBy)
+	p.element("td", "", release.ReleasedBy, release.ReleaseReason)
 	p.element("td", "", timeText(release.StartedAt.Time), timeText(release.EndedAt.Time))
 	p.element("td", "", append(slices.Clone(release.Changes), images(release))...)
 	p.element("td", "", approvals(release), bypass(release))

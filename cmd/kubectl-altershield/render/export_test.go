@@ -46,8 +46,8 @@ func exported() view.Export {
 				Pods:       appv1alpha1.RecordedPods{Desired: 3, Passed: 1, Failed: 2, Unchecked: 1},
 				FailedPods: []appv1alpha1.RecordedPod{{Name: "web-1", Message: "+crashed"}, {Name: "web-2"}},
 				Batches:    2, Approvals: []appv1alpha1.RecordedApproval{{User: "carol", Decision: "Approve", Reason: "CHG-1"}, {User: "dan", Decision: "Deny"}},
-				BreakGlass: &appv1alpha1.RecordedBypass{Name: "incident-7", User: "bob"}, IgnoredSuspend: true, Passes: []appv1alpha1.PacePass{{To: "2", User: "eve"}},
-				OrderID: "order", TraceID: "0af7",
+				BreakGlass: &appv1alpha1.RecordedBypass{Name: "incident-7", User: "bob"}, IgnoredSuspend: true, Passes: []appv1alpha1.PacePass{{To: "2", User: "eve", Reason: "quiet night"}, {To: "3", User: "eve"}},
+				OrderID: "order", TraceID: "0af7", ReleaseReason: "=CHG-4711",
 			},
 		}},
 	}
@@ -63,12 +63,12 @@ func TestExportCSVQuotesFormulas(t *testing.T) {
 		{
 			"namespace", "kind", "workload", "release", "correction", "type", "outcome", "reason", "message", "releasedBy", "startedAt", "endedAt", "fromVersion", "version",
 			"rolledBackBy", "podsDesired", "podsPassed", "podsFailed", "podsUnchecked", "failedPods", "batches", "images", "changes", "approvals", "bypass", "orderId",
-			"traceId", "changeRecord", "sha256",
+			"traceId", "changeRecord", "sha256", "releaseReason",
 		},
 		{
 			"shop", "Deployment", "web", "3", "1", "Release", "Failed", "PodsFailed", "'" + hostile, "'@alice", "2026-11-21T10:00:00Z", "2026-11-21T10:01:00Z", "c6c4", "6a8f",
 			"4", "3", "1", "2", "1", "web-1: +crashed; web-2", "2", "web=nginx:2@sha256:01; log=fluentd", "image of web: nginx:1 -> nginx:2; env A",
-			"Approve carol (CHG-1); Deny dan", "BreakGlass incident-7 bob; ignored-suspend; go-on 2 eve", "order", "0af7", "60c5c0e29ee40c2a-3", "9f86",
+			"Approve carol (CHG-1); Deny dan", "BreakGlass incident-7 bob; ignored-suspend; go-on 2 eve (quiet night); go-on 3 eve", "order", "0af7", "60c5c0e29ee40c2a-3", "9f86", "'=CHG-4711",
 		},
 	}))
 }
@@ -91,7 +91,7 @@ func TestExportHTMLIsInertAndNeedsNothingElse(t *testing.T) {
 		g.Expect(page).NotTo(MatchRegexp(`(src|href|url)\s*[=(]["']?http`))
 		g.Expect(page).To(ContainSubstring("&lt;script&gt;alert(1)&lt;/script&gt;"))
 		g.Expect(page).To(ContainSubstring("default-src 'none'"))
-		for _, shown := range []string{"shop/web", "web-1: +crashed; web-2", "Approve carol (CHG-1)", "BreakGlass incident-7 bob", "9f86", "sha256:01"} {
+		for _, shown := range []string{"shop/web", "web-1: +crashed; web-2", "Approve carol (CHG-1)", "BreakGlass incident-7 bob", "9f86", "sha256:01", "=CHG-4711"} {
 			g.Expect(page).To(ContainSubstring(shown))
 		}
 	}

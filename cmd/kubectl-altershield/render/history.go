@@ -79,5 +79,8 @@ func (s Style) what(release view.Release) string {
 		}
 		parts = append(parts, change)
 	}
+	if release.ReleaseReason != "" {
+		parts = append(parts, s.text("said", release.ReleaseReason))
+	}
 	return strings.Join(parts, s.dot())
 }

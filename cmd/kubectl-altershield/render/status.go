@@ -152,6 +152,9 @@ func (s Style) workload(workload view.Workload) string {
 	case workload.Paused:
 		parts = append(parts, s.text("paused.user"))
 	}
+	if workload.RequestReason != "" {
+		parts = append(parts, s.text("said", clean(workload.RequestReason)))
+	}
 	return strings.Join(parts, s.dot())
 }
 
@@ -175,6 +178,9 @@ func (s Style) present(status view.Status) node {
 	}
 	for _, check := range status.Checks {
 		branch.below = append(branch.below, s.check(check))
+	}
+	if release.ReleaseReason != "" {
+		branch.below = append(branch.below, node{label: s.text("reason"), text: release.ReleaseReason})
 	}
 	if len(release.Changes) > 0 {
 		branch.below = append(branch.below, s.changes(release.Changes))
@@ -331,6 +337,9 @@ func (s Style) earlier(release view.Release) node {
 	parts := append([]string{text}, s.remarks(release)...)
 	if release.State == view.RolledBack || release.State == view.Suspend {
 		parts = append(parts, whyShown(release))
+	}
+	if release.ReleaseReason != "" {
+		parts = append(parts, s.text("said", release.ReleaseReason))
 	}
 	return node{
 		label: s.text("release", release.Number) + gap + shortVersion(release.Version), text: strings.Join(parts, s.dot()), colour: markOf(release.State).colour,

@@ -44,8 +44,9 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 }
 
 // ResumeOf returns the request to let a paused rollout go on. With override that is one that the operator holds.
-func ResumeOf(facts Facts, override bool) (Request, error) {
+func ResumeOf(facts Facts, override bool, reason string) (Request, error) {
 	request := requestOf(ResumeRequest, facts)
+	request.Reason = reason
 	if _, err := pauserOf(facts); err != nil {
 		return Request{}, err
 	}
@@ -119,6 +120,14 @@ func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reas
 		}
 	}
 	return nil
+}
+
+// Ask sets the annotation of a request to the operator, with its reason. That of an earlier request goes; that of a user's pause stays.
+func Ask(facts Facts, object *unstructured.Unstructured, key, value, reason string) {
+	Annotate(object, key, value)
+	if reason != "" || holdOf(facts) != byUser {
+		Annotate(object, appv1alpha1.AnnotationReason, reason)
+	}
 }
 
 // Annotate sets an annotation, or removes it if the value is empty.

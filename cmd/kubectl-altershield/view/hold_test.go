@@ -62,7 +62,7 @@ func TestHoldAndResumeDistinguishThePauseOfAUserFromThatOfTheOperator(t *testing
 		} else {
 			g.Expect(err).To(MatchError(row.hold), name)
 		}
-		request, err = view.ResumeOf(facts(workload(7, "49", row.state)), false)
+		request, err = view.ResumeOf(facts(workload(7, "49", row.state)), false, "")
 		if row.resume == "" {
 			g.Expect(err).NotTo(HaveOccurred(), name)
 			g.Expect(request.Kind).To(BeEquivalentTo("ResumeRequest"))
@@ -70,7 +70,7 @@ func TestHoldAndResumeDistinguishThePauseOfAUserFromThatOfTheOperator(t *testing
 		}
 		g.Expect(err).To(MatchError(row.resume), name)
 	}
-	_, err := view.ResumeOf(facts(workload(7, "49", held)), true)
+	_, err := view.ResumeOf(facts(workload(7, "49", held)), true, "")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
@@ -85,7 +85,7 @@ func TestKindsWithoutAPauseSayWhatKeepsTheirPods(t *testing.T) {
 		known.Reference = appv1alpha1.WorkloadReference{Kind: kind, Name: "web"}
 		_, err := view.HoldOf(known, "")
 		NewWithT(t).Expect(err).To(MatchError(says))
-		_, err = view.ResumeOf(known, true)
+		_, err = view.ResumeOf(known, true, "")
 		NewWithT(t).Expect(err).To(MatchError(says))
 		NewWithT(t).Expect(view.SetPaused(known, known.Workload, true, "")).To(MatchError(says))
 	}
@@ -106,4 +106,22 @@ func TestSetPausedSetsAndRemovesThePauseWithItsReason(t *testing.T) {
 
 	bare := &unstructured.Unstructured{Object: map[string]any{"spec": "?"}}
 	g.Expect(view.SetPaused(facts(bare), bare, true, "")).To(MatchError(ContainSubstring("setting /spec/paused of deployment/web")))
+}
+
+func TestAskHasItsOwnReasonOrNone(t *testing.T) {
+	for name, row := range map[string]struct {
+		state        func(*unstructured.Unstructured)
+		reason, want string
+	}{
+		"its own":                {annotated("reason", "CHG-1"), "INC-99", "INC-99"},
+		"none":                   {annotated("reason", "CHG-1"), "", ""},
+		"that of a user's pause": {func(object *unstructured.Unstructured) { paused(object); annotated("reason", "waits")(object) }, "", "waits"},
+	} {
+		object := workload(7, "49", row.state)
+		view.Ask(facts(object), object, "altershield.defense.antgroup.com/go-on", "7:2", row.reason)
+		NewWithT(t).Expect(object.GetAnnotations()["altershield.defense.antgroup.com/reason"]).To(Equal(row.want), name)
+		NewWithT(t).Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/go-on", "7:2"), name)
+	}
+	asked := workload(7, "49", annotated("reason", "INC-99"))
+	NewWithT(t).Expect(view.StatusOf(facts(asked), now).Workload.RequestReason).To(Equal("INC-99"))
 }

@@ -160,7 +160,7 @@ func addRecorded(list []Release, facts Facts) []Release {
 		release := Release{
 			Namespace: record.Namespace, Kind: spec.Workload.Kind, APIVersion: spec.Workload.APIVersion, Workload: spec.Workload.Name,
 			Number: spec.Release, Version: spec.Version, State: recordedState(spec.Outcome), Reason: spec.Reason, Why: spec.Message, By: spec.ReleasedBy,
-			Started: spec.StartedAt.DeepCopy(), Since: spec.EndedAt.DeepCopy(), Changes: spec.Changes, Observed: spec.Observed, Repair: spec.IgnoredSuspend,
+			ReleaseReason: spec.ReleaseReason, Started: spec.StartedAt.DeepCopy(), Since: spec.EndedAt.DeepCopy(), Changes: spec.Changes, Observed: spec.Observed, Repair: spec.IgnoredSuspend,
 			Pods: Pods{Desired: spec.Pods.Desired, Passed: spec.Pods.Passed, Failed: spec.Pods.Failed},
 			Kept: slices.Contains(versionsOf(facts.Kept), spec.Version),
 		}

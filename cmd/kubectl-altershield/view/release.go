@@ -76,6 +76,8 @@ type Release struct {
 	Why string `json:"why,omitempty"`
 	// By is the author.
 	By string `json:"by,omitempty"`
+	// ReleaseReason is why the release was made, as its author says.
+	ReleaseReason string `json:"releaseReason,omitempty"`
 	// Started is when the release was recorded, Since when it entered its state.
 	Started *metav1.Time `json:"started,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
@@ -118,7 +120,7 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 	release := Release{
 		Namespace: record.Namespace, Kind: reference.Kind, APIVersion: reference.APIVersion, Workload: reference.Name,
 		Record: record.Name, Number: record.Spec.Release, Version: record.Spec.Reversion,
-		By: record.Spec.ReleasedBy, Changes: record.Spec.Changes, Observed: record.Spec.Observed, Repair: record.Spec.IgnoredSuspend,
+		By: record.Spec.ReleasedBy, ReleaseReason: record.Spec.ReleaseReason, Changes: record.Spec.Changes, Observed: record.Spec.Observed, Repair: record.Spec.IgnoredSuspend,
 		Started: unixTime(record.Spec.CreateTimeUnix), Since: unixTime(record.Status.EntryTimeUnix),
 	}
 	if record.Spec.Rollback != nil {

@@ -41,14 +41,17 @@ func RepairOf(facts Facts, trial Trial) (Request, error) {
 	return request, nil
 }
 
-// MarkRepair sets the label that lets the next release of a workload through.
-func MarkRepair(object *unstructured.Unstructured) {
+// MarkRepair sets the label that lets the next release of a workload through, and its reason if there is one: the file may have its own.
+func MarkRepair(object *unstructured.Unstructured, reason string) {
 	labels := object.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[appv1alpha1.LabelIgnoredSuspend] = appv1alpha1.IgnoredSuspendTrue
 	object.SetLabels(labels)
+	if reason != "" {
+		Annotate(object, appv1alpha1.AnnotationReason, reason)
+	}
 }
 
 // Image is the image of a container, as kubectl set image takes it.

@@ -46,10 +46,10 @@ func TestRepairIsARelease(t *testing.T) {
 func TestMarkRepairKeepsTheOtherLabels(t *testing.T) {
 	g := NewWithT(t)
 	object := &unstructured.Unstructured{Object: map[string]any{}}
-	view.MarkRepair(object)
+	view.MarkRepair(object, "INC-99")
 	g.Expect(object.GetLabels()).To(Equal(map[string]string{"altershield.defense.antgroup.com/ignored-suspend": "true"}))
 	object.SetLabels(map[string]string{"app": "web"})
-	view.MarkRepair(object)
+	view.MarkRepair(object, "")
 	g.Expect(object.GetLabels()).To(Equal(map[string]string{"app": "web", "altershield.defense.antgroup.com/ignored-suspend": "true"}))
 }
 

@@ -85,6 +85,8 @@ type Workload struct {
 	Paused    bool   `json:"pausedByUser"`
 	// PauseReason is why the user paused it.
 	PauseReason string `json:"pauseReason,omitempty"`
+	// RequestReason is why a user asked for a rollback, to go on or to resume, until the next release.
+	RequestReason string `json:"requestReason,omitempty"`
 }
 
 // FailedPod is a pod that failed its check.
@@ -147,8 +149,11 @@ func workloadOf(facts Facts) Workload {
 	isDeployment := read.Kind == "Deployment" // others are held otherwise, as their mark says
 	paused := isDeployment && deployment.Kind{}.Paused(facts.Workload)
 	read.Held = decide.HoldOf(facts.Workload, paused || !isDeployment, release.Number).IsHeld()
+	reason := facts.Workload.GetAnnotations()[appv1alpha1.AnnotationReason]
 	if read.Paused = paused && !read.Held; read.Paused {
-		read.PauseReason = facts.Workload.GetAnnotations()[appv1alpha1.AnnotationReason]
+		read.PauseReason = reason
+	} else {
+		read.RequestReason = reason
 	}
 	return read
 }

@@ -1,0 +1,46 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// takeReason removes the reason of a user with the release that ends what it was given for, and returns it if it is that of the release: it came with
+// the update, or with the request for the rollback that the operator makes. That of a user's pause stays, as the pause does.
+func (m marks) takeReason(old, updated marks, by author, release int64) string {
+	if m.paused {
+		return ""
+	}
+	delete(m.annotations, appv1alpha1.AnnotationReason)
+	if by.isOperator {
+		if made := updated.rollbackTo(release); made == nil || made.User == "" {
+			return ""
+		}
+		return reasonIn(updated)
+	}
+	if updated.annotations[appv1alpha1.AnnotationReason] == old.annotations[appv1alpha1.AnnotationReason] {
+		return ""
+	}
+	return reasonIn(updated)
+}
+
+// reasonIn returns the reason in the annotations of a workload.
+func reasonIn(m marks) string {
+	return decide.Shorten(m.annotations[appv1alpha1.AnnotationReason], appv1alpha1.MaxRecordedText)
+}
