@@ -53,10 +53,10 @@ func (s *site) acts() map[string]dashboard.Act {
 			return decides(facts, appv1alpha1.DecisionDeny, ask.Reason)
 		})),
 		"hold": s.act(s.about(func(_ context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
-			return s.cluster.holds(facts, ask.Reason)
+			return s.cluster.holds(ctx, facts, ask.Reason)
 		})),
 		"resume": s.act(s.about(func(_ context.Context, facts view.Facts, _ dashboard.Ask) (*action, error) {
-			return s.cluster.resumes(facts, false, ask.Reason)
+			return s.cluster.resumes(ctx, facts, false, ask.Reason)
 		})),
 		"verdict":       s.act(reasoned(s.verdict)),
 		"freeze-lock":   s.act(reasoned(s.freezeLock)),

@@ -18,20 +18,27 @@ package command
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
 func (t *tool) hold() *cobra.Command {
 	var flags acting
 	command := &cobra.Command{
-		Use: "hold NAME", Short: "Pause the rollout of a Deployment",
-		Long: `Pause the rollout of a Deployment as kubectl rollout pause does, with a reason that status shows. The operator never resumes a rollout that a
-user has paused, and makes no rollback of it.`,
+		Use: "hold NAME", Short: "Pause the rollout of a workload",
+		Long: `Pause the rollout of a workload, with a reason that status shows: of a Deployment as kubectl rollout pause does, of a StatefulSet by its partition,
+of a DaemonSet by the strategy OnDelete, of a CronJob by spec.suspend, and of a declared kind by spec.hold of its ControlledKind. The operator
+never resumes a rollout that a user has paused, and makes no rollback of it. What resume couldn't restore isn't overwritten.`,
 		Example: "  kubectl altershield hold web --reason 'waits for the database'",
 		Args:    exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -49,14 +56,18 @@ func (t *tool) runHold(ctx context.Context, name string, flags acting) error {
 	if err != nil {
 		return err
 	}
-	action, err := cluster.holds(facts, flags.reason)
+	action, err := cluster.holds(ctx, facts, flags.reason)
 	if err != nil {
 		return err
 	}
 	return t.act(ctx, cluster, flags, action)
 }
 
-func (c *cluster) holds(facts view.Facts, reason string) (*action, error) {
+func (c *cluster) holds(ctx context.Context, facts view.Facts, reason string) (*action, error) {
+	var err error
+	if facts.Pauser, err = c.pauser(ctx, facts); err != nil {
+		return nil, err
+	}
 	request, err := view.HoldOf(facts, reason)
 	if err != nil {
 		return nil, err
@@ -72,8 +83,8 @@ func (t *tool) resume() *cobra.Command {
 	var flags acting
 	var override bool
 	command := &cobra.Command{
-		Use: "resume NAME", Short: "Let the rollout of a Deployment go on that a user has paused",
-		Long: `Let the rollout of a Deployment go on that a user has paused. One that the operator holds, because its release failed or waits, is resumed with
+		Use: "resume NAME", Short: "Let the rollout of a workload go on that a user has paused",
+		Long: `Let the rollout of a workload go on that a user has paused. One that the operator holds, because its release failed or waits, is resumed with
 --override alone: the pods of that release come then.`,
 		Example: "  kubectl altershield resume web",
 		Args:    exactly(1),
@@ -93,14 +104,18 @@ func (t *tool) runResume(ctx context.Context, name string, override bool, flags 
 	if err != nil {
 		return err
 	}
-	action, err := cluster.resumes(facts, override, flags.reason)
+	action, err := cluster.resumes(ctx, facts, override, flags.reason)
 	if err != nil {
 		return err
 	}
 	return t.act(ctx, cluster, flags, action)
 }
 
-func (c *cluster) resumes(facts view.Facts, override bool, reason string) (*action, error) {
+func (c *cluster) resumes(ctx context.Context, facts view.Facts, override bool, reason string) (*action, error) {
+	var err error
+	if facts.Pauser, err = c.pauser(ctx, facts); err != nil {
+		return nil, err
+	}
 	request, err := view.ResumeOf(facts, override, reason)
 	if err != nil {
 		return nil, err
@@ -110,4 +125,29 @@ func (c *cluster) resumes(facts view.Facts, override bool, reason string) (*acti
 			return view.SetPaused(facts, workload, false, reason)
 		})
 	}}, nil
+}
+
+// pauser returns how a workload of a declared kind is paused, nil for other workloads and where its ControlledKind tells no way.
+func (c *cluster) pauser(ctx context.Context, facts view.Facts) (workload.Pauser, error) {
+	if view.IsBuiltIn(facts.Reference) || facts.Workload == nil {
+		return nil, nil
+	}
+	var kind appv1alpha1.ControlledKind
+	switch err := c.Get(ctx, client.ObjectKey{Name: view.KindName(facts)}, &kind); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading ControlledKind %s: %w", view.KindName(facts), err)
+	}
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return nil, err
+	}
+	resource, _, _ := strings.Cut(kind.Name, ".")
+	compiled, problems := compiler.Compile(&kind, declared.Definition{GroupVersionKind: facts.Workload.GroupVersionKind(), Resource: resource, Namespaced: true})
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("ControlledKind %s: %w", kind.Name, problems.ToAggregate())
+	}
+	pauser, _ := compiled.(workload.Pauser)
+	return pauser, nil
 }

@@ -22,6 +22,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -46,6 +49,69 @@ func TestHoldPausesWithAReasonAndResumeTakesBothBack(t *testing.T) {
 	g.Expect(stored(t, b).Spec.Paused).To(BeFalse())
 	g.Expect(stored(t, b).Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/reason"))
 	g.Expect(b.run("resume", "web", "-y").err).To(Equal("error: the rollout of deployment/web isn't paused\n"))
+}
+
+func TestHoldOfAStatefulSetShowsThePartition(t *testing.T) {
+	g := NewWithT(t)
+	db := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", Labels: web(1, "d1").Labels, Annotations: web(1, "d1").Annotations},
+		Spec:       appsv1.StatefulSetSpec{UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: "RollingUpdate"}},
+	}
+	b := newBench(t, set("db"), db)
+	b.in = "y\n"
+	answer := b.run("hold", "db", "--reason", "waits for the backup")
+	g.Expect(answer.code).To(Equal(command.OK), answer.err)
+	g.Expect(answer.err).To(Equal("shop/db is paused at release 1 d100000\n  spec.updateStrategy.rollingUpdate: {\"partition\":2147483647}\n" +
+		"  reason    waits for the backup\nDo you want this? [y/N] "))
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(db), db)).To(Succeed())
+	g.Expect(db.Spec.UpdateStrategy.RollingUpdate.Partition).To(HaveValue(BeEquivalentTo(2147483647)))
+	g.Expect(b.run("status", "db").out).To(ContainSubstring("paused by a user: waits for the backup"))
+	b.run("resume", "db", "-y").expects(g, command.OK)
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(db), db)).To(Succeed())
+	g.Expect(db.Spec.UpdateStrategy.RollingUpdate.Partition).To(HaveValue(BeEquivalentTo(0)))
+}
+
+// clone returns the CloneSet web and its record.
+func clone() (*unstructured.Unstructured, *appv1alpha1.ChangeWorkload) {
+	created := set("web")
+	created.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.web"}
+	created.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"updateStrategy": map[string]any{"type": "ReCreate"}}}}
+	object.SetAPIVersion("apps.kruise.io/v1alpha1")
+	object.SetKind("CloneSet")
+	object.SetNamespace("shop")
+	object.SetName("web")
+	return object, created
+}
+
+func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
+	object, created := clone()
+	kind := func(hold ...appv1alpha1.HoldField) *appv1alpha1.ControlledKind {
+		return &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "clonesets.apps.kruise.io"}, Spec: appv1alpha1.ControlledKindSpec{Hold: hold}}
+	}
+	paused := appv1alpha1.HoldField{Path: "spec.updateStrategy.paused", Value: &apiextensionsv1.JSON{Raw: []byte("true")}}
+	for says, row := range map[string]struct {
+		objects []client.Object
+		code    command.Code
+	}{
+		"paused; kubectl altershield resume web -n shop lets it go on\n":                                    {[]client.Object{kind(paused)}, command.OK},
+		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io":   {[]client.Object{kind()}, command.Failed},
+		"ControlledKind clonesets.apps.kruise.io: spec.hold[0].path":                                        {[]client.Object{kind(appv1alpha1.HoldField{Path: "spec..x", Value: paused.Value})}, command.Failed},
+		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io\n": {nil, command.Failed},
+	} {
+		g := NewWithT(t)
+		b := newBench(t, append(row.objects, object.DeepCopy(), created.DeepCopy())...)
+		answer := b.run("hold", "cloneset/web", "-y")
+		g.Expect(answer.code).To(Equal(row.code), answer.err)
+		g.Expect(answer.out + answer.err).To(ContainSubstring(says))
+		if row.code == command.OK {
+			present := object.DeepCopy()
+			g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(object), present)).To(Succeed())
+			g.Expect(present.Object["spec"]).To(Equal(map[string]any{"updateStrategy": map[string]any{"type": "ReCreate", "paused": true}}))
+		}
+	}
+	b := newBenchWith(t, refuses("ControlledKind"), object, created)
+	NewWithT(t).Expect(b.run("resume", "cloneset/web", "-y").err).To(ContainSubstring("you (bob) may not get controlledkinds.apps"))
 }
 
 func TestResumeOfARolloutThatTheOperatorHoldsNeedsOverride(t *testing.T) {

@@ -32,14 +32,15 @@ Operator 由此做一次发布，与其他发布一样检测；被放弃的版�
 			Flags: map[string]string{"image": "一个容器的镜像，写作 CONTAINER=IMAGE；可以重复。", "server-side": "像 kubectl apply --server-side 那样提交文件。"},
 		},
 		"hold": {
-			Short: "暂停 Deployment 的滚动",
-			Long: `像 kubectl rollout pause 那样暂停 Deployment 的滚动，理由由 status 显示。
-用户暂停的滚动，Operator 从不恢复，也不对它回滚。`,
+			Short: "暂停工作负载的滚动",
+			Long: `暂停工作负载的滚动，理由由 status 显示：Deployment 如同 kubectl rollout pause，StatefulSet 用 partition，DaemonSet 用策略 OnDelete，
+CronJob 用 spec.suspend，声明的种类用其 ControlledKind 的 spec.hold。用户暂停的滚动，Operator 从不恢复，也不对它回滚。
+resume 无法还原的字段不会被覆盖。`,
 			Flags: map[string]string{"reason": "理由，供查看这个工作负载的人阅读。"},
 		},
 		"resume": {
-			Short: "让用户暂停的 Deployment 继续滚动",
-			Long: `让用户暂停的 Deployment 继续滚动。因发布失败或等待而被 Operator 停住的滚动，只有加 --override 才会继续：
+			Short: "让用户暂停的工作负载继续滚动",
+			Long: `让用户暂停的工作负载继续滚动。因发布失败或等待而被 Operator 停住的滚动，只有加 --override 才会继续：
 那次发布的 Pod 随即到来。`,
 			Flags: map[string]string{"override": "让 Operator 停住的滚动继续。", "reason": "理由，供查看这个工作负载的人阅读。"},
 		},

@@ -22,16 +22,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // HoldOf returns the request to pause the rollout of a workload as a user. The operator never resumes it.
 func HoldOf(facts Facts, reason string) (Request, error) {
 	request := requestOf(HoldRequest, facts)
 	request.Reason = reason
-	if _, err := pauserOf(facts); err != nil {
+	pauser, err := pauserOf(facts)
+	if err != nil {
 		return Request{}, err
 	}
 	switch holdOf(facts) {
@@ -40,6 +38,20 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 	case byUser:
 		return Request{}, fmt.Errorf("the rollout of %s is paused by a user already", request.Object)
 	}
+	if paced := appv1alpha1.PacedOf(facts.Workload.GetAnnotations(), request.From.Release); paced != nil && paced.Lever != appv1alpha1.LeverGates {
+		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps, which the operator would set again: kubectl altershield deny %s keeps it from its next step that needs approvals",
+			request.From.Release, request.Object, facts.Reference.Name)
+	}
+	if fields := lost(pauser, facts.Workload); fields != "" {
+		return Request{}, fmt.Errorf("a pause of %s would overwrite what resume can't restore: %s; set the field yourself", request.Object, fields)
+	}
+	operations := pauser.Pause(facts.Workload)
+	if len(operations) == 0 {
+		return Request{}, fmt.Errorf("%s can't be paused: the value that holds it depends on the object before its release", request.Object)
+	}
+	if facts.Reference.Kind != "Deployment" { // which has a field for that alone
+		request.Changes = changesBy(operations)
+	}
 	return request, nil
 }
 
@@ -47,7 +59,8 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 func ResumeOf(facts Facts, override bool, reason string) (Request, error) {
 	request := requestOf(ResumeRequest, facts)
 	request.Reason = reason
-	if _, err := pauserOf(facts); err != nil {
+	pauser, err := pauserOf(facts)
+	if err != nil {
 		return Request{}, err
 	}
 	switch by := holdOf(facts); {
@@ -56,6 +69,13 @@ func ResumeOf(facts Facts, override bool, reason string) (Request, error) {
 	case by == byOperator && !override:
 		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s shows for what; --override resumes it all the same",
 			request.Object, facts.Reference.Name)
+	}
+	operations := pauser.Resume(facts.Workload, appv1alpha1.OriginalsOf(facts.Workload.GetAnnotations()))
+	if len(operations) == 0 {
+		return Request{}, fmt.Errorf("%s is paused by its strategy, not by a value that hold sets: change the strategy yourself", request.Object)
+	}
+	if facts.Reference.Kind != "Deployment" {
+		request.Changes = changesBy(operations)
 	}
 	return request, nil
 }
@@ -79,25 +99,6 @@ func holdOf(facts Facts) pausedBy {
 	return notPaused
 }
 
-// pauserOf returns how a workload is paused, or why it can't be.
-func pauserOf(facts Facts) (workload.Pauser, error) {
-	argument := Argument(facts.Reference)
-	if facts.Workload == nil {
-		return nil, fmt.Errorf("%s can't be read, so that it isn't known whether it is paused", argument)
-	}
-	switch facts.Reference.Kind {
-	case "Deployment":
-		return deployment.Kind{}, nil
-	case "StatefulSet":
-		return nil, fmt.Errorf("%s has no pause: spec.updateStrategy.rollingUpdate.partition keeps pods from being replaced", argument)
-	case "DaemonSet":
-		return nil, fmt.Errorf("%s has no pause: spec.updateStrategy.type OnDelete keeps pods from being replaced", argument)
-	case "CronJob":
-		return nil, fmt.Errorf("%s has no rollout: spec.suspend keeps its Jobs from starting", argument)
-	}
-	return nil, fmt.Errorf("%s has no pause that is known here: only Deployments have", argument)
-}
-
 // SetPaused pauses a workload, with the reason of the user, or resumes it.
 func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reason string) error {
 	pauser, err := pauserOf(facts)
@@ -105,19 +106,12 @@ func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reas
 		return err
 	}
 	Annotate(object, appv1alpha1.AnnotationReason, reason)
-	operations := pauser.Resume(object, "")
+	operations := pauser.Resume(object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 	if paused {
 		operations = pauser.Pause(object)
 	}
-	for _, operation := range operations {
-		keys := jsonpointer.Keys(operation.Path)
-		if operation.Op == "remove" {
-			unstructured.RemoveNestedField(object.Object, keys...)
-			continue
-		}
-		if err := unstructured.SetNestedField(object.Object, operation.Value, keys...); err != nil {
-			return fmt.Errorf("setting %s of %s: %w", operation.Path, Argument(facts.Reference), err)
-		}
+	if err := apply(object, operations); err != nil {
+		return fmt.Errorf("pausing or resuming %s: %w", Argument(facts.Reference), err)
 	}
 	return nil
 }

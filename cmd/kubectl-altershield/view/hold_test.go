@@ -21,9 +21,11 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 func paused(object *unstructured.Unstructured) {
@@ -74,23 +76,127 @@ func TestHoldAndResumeDistinguishThePauseOfAUserFromThatOfTheOperator(t *testing
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
-func TestKindsWithoutAPauseSayWhatKeepsTheirPods(t *testing.T) {
-	for kind, says := range map[string]string{
-		"StatefulSet": "statefulset/web has no pause: spec.updateStrategy.rollingUpdate.partition keeps pods from being replaced",
-		"DaemonSet":   "daemonset/web has no pause: spec.updateStrategy.type OnDelete keeps pods from being replaced",
-		"CronJob":     "cronjob/web has no rollout: spec.suspend keeps its Jobs from starting",
-		"CloneSet":    "cloneset/web has no pause that is known here: only Deployments have",
+func TestKindsWithoutAPauseSayWhy(t *testing.T) {
+	for name, row := range map[string]struct{ apiVersion, kind, says string }{
+		"a Job":                      {"batch/v1", "Job", "job/web has no rollout: spec.suspend would delete its pods"},
+		"a kind without hold":        {"apps.kruise.io/v1alpha1", "CloneSet", "cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io"},
+		"another kind of that name":  {"example.com/v1", "Deployment", "deployment/web has no pause: there is no spec.hold in the ControlledKind deployments.example.com"},
+		"another kind without group": {"v1", "Service", "service/web has no pause: there is no spec.hold in the ControlledKind services.v1"},
 	} {
 		known := facts(workload(7, "49"))
-		known.Reference = appv1alpha1.WorkloadReference{Kind: kind, Name: "web"}
+		known.Reference = appv1alpha1.WorkloadReference{APIVersion: row.apiVersion, Kind: row.kind, Name: "web"}
 		_, err := view.HoldOf(known, "")
-		NewWithT(t).Expect(err).To(MatchError(says))
+		NewWithT(t).Expect(err).To(MatchError(row.says), name)
 		_, err = view.ResumeOf(known, true, "")
-		NewWithT(t).Expect(err).To(MatchError(says))
-		NewWithT(t).Expect(view.SetPaused(known, known.Workload, true, "")).To(MatchError(says))
+		NewWithT(t).Expect(err).To(MatchError(row.says), name)
+		NewWithT(t).Expect(view.SetPaused(known, known.Workload, true, "")).To(MatchError(row.says), name)
 	}
 	_, err := view.HoldOf(facts(nil), "")
 	NewWithT(t).Expect(err).To(MatchError("deployment/web can't be read, so that it isn't known whether it is paused"))
+}
+
+// factsOf returns the facts of a workload of another kind.
+func factsOf(apiVersion, kind string, spec map[string]any, states ...func(*unstructured.Unstructured)) view.Facts {
+	object := workload(7, "49")
+	object.SetAPIVersion(apiVersion)
+	object.SetKind(kind)
+	object.Object["spec"] = spec
+	for _, state := range states {
+		state(object)
+	}
+	known := facts(object)
+	known.Reference = appv1alpha1.WorkloadReference{APIVersion: apiVersion, Kind: kind, Name: "web"}
+	return known
+}
+
+func strategy(fields map[string]any) map[string]any {
+	return map[string]any{"replicas": int64(4), "updateStrategy": fields}
+}
+
+func TestHoldAndResumeOfOtherKindsSetWhatHoldsThem(t *testing.T) {
+	for name, row := range map[string]struct {
+		known        view.Facts
+		hold, resume []string
+		spec         map[string]any
+	}{
+		"the partition of a StatefulSet": {factsOf("apps/v1", "StatefulSet", strategy(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(0)}})),
+			[]string{"spec.updateStrategy.rollingUpdate.partition: 2147483647"}, []string{"spec.updateStrategy.rollingUpdate.partition: 0"},
+			strategy(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(2147483647)}})},
+		"that of one without a strategy": {factsOf("apps/v1", "StatefulSet", map[string]any{}), []string{`spec.updateStrategy.rollingUpdate: {"partition":2147483647}`},
+			[]string{"spec.updateStrategy.rollingUpdate.partition: 0"},
+			map[string]any{"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"partition": int64(2147483647)}}}},
+		"the strategy of a DaemonSet": {factsOf("apps/v1", "DaemonSet", strategy(map[string]any{"type": "RollingUpdate"})), []string{`spec.updateStrategy.type: "OnDelete"`},
+			[]string{`spec.updateStrategy.type: "RollingUpdate"`}, strategy(map[string]any{"type": "OnDelete"})},
+		"the schedule of a CronJob": {factsOf("batch/v1", "CronJob", map[string]any{}), []string{"spec.suspend: true"}, []string{"spec.suspend: false"}, map[string]any{"suspend": true}},
+	} {
+		g := NewWithT(t)
+		request, err := view.HoldOf(row.known, "waits")
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(request.Changes).To(Equal(row.hold), name)
+		g.Expect(view.SetPaused(row.known, row.known.Workload, true, "waits")).To(Succeed(), name)
+		g.Expect(row.known.Workload.Object["spec"]).To(Equal(row.spec), name)
+		g.Expect(view.StatusOf(row.known, now).Workload).To(And(HaveField("Paused", true), HaveField("PauseReason", "waits"), HaveField("Held", false)), name)
+		_, err = view.HoldOf(row.known, "")
+		g.Expect(err).To(MatchError(ContainSubstring("is paused by a user already")), name)
+		request, err = view.ResumeOf(row.known, false, "")
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(request.Changes).To(Equal(row.resume), name)
+		g.Expect(view.SetPaused(row.known, row.known.Workload, false, "")).To(Succeed(), name)
+		g.Expect(view.StatusOf(row.known, now).Workload.Paused).To(BeFalse(), name)
+	}
+}
+
+func TestHoldAndResumeOfOtherKindsLeaveWhatTheyCannotRestore(t *testing.T) {
+	partition := func(value int64) map[string]any {
+		return strategy(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": value}})
+	}
+	_, err := view.HoldOf(factsOf("apps/v1", "StatefulSet", partition(3)), "")
+	NewWithT(t).Expect(err).To(MatchError(`a pause of statefulset/web would overwrite what resume can't restore: {"partition":3}; set the field yourself`))
+	_, err = view.HoldOf(factsOf("apps/v1", "StatefulSet", partition(2), annotated("paced", `{"release":7,"policy":"shop/careful","lever":"Partition"}`)), "")
+	NewWithT(t).Expect(err).To(MatchError("release 7 of statefulset/web is rolled out in steps, which the operator would set again: " +
+		"kubectl altershield deny web keeps it from its next step that needs approvals"))
+	_, err = view.ResumeOf(factsOf("apps/v1", "StatefulSet", strategy(map[string]any{"type": "OnDelete"})), false, "")
+	NewWithT(t).Expect(err).To(MatchError("statefulset/web is paused by its strategy, not by a value that hold sets: change the strategy yourself"))
+
+	held := factsOf("apps/v1", "StatefulSet", partition(2147483647), annotated("held", "7"), annotated("held-from", `{"partition":3}`))
+	_, err = view.ResumeOf(held, false, "")
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("the operator holds the rollout of statefulset/web, no user has paused it")))
+	request, err := view.ResumeOf(held, true, "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(request.Changes).To(Equal([]string{"spec.updateStrategy.rollingUpdate.partition: 3"}), "the partition of the user")
+}
+
+// lever is the pause of a declared kind.
+type lever struct {
+	originals string
+	pause     []kinds.Operation
+}
+
+func (lever) Paused(client.Object) bool               { return false }
+func (l lever) Pause(client.Object) []kinds.Operation { return l.pause }
+func (l lever) Originals(client.Object) string        { return l.originals }
+func (lever) Resume(client.Object, string) []kinds.Operation {
+	return []kinds.Operation{{Op: "remove", Path: "/spec/paused"}}
+}
+
+func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
+	g := NewWithT(t)
+	known := factsOf("apps.kruise.io/v1alpha1", "CloneSet", map[string]any{"paused": false})
+	known.Pauser = lever{`{"/spec/paused":false,"/spec/strategy":null}`, []kinds.Operation{{Op: "replace", Path: "/spec/paused", Value: true}, {Op: "remove", Path: "/spec/x"}}}
+	request, err := view.HoldOf(known, "")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(request.Changes).To(Equal([]string{"spec.paused: true", "spec.x: removed"}))
+	g.Expect(view.SetPaused(known, known.Workload, true, "")).To(Succeed())
+	g.Expect(known.Workload.Object["spec"]).To(Equal(map[string]any{"paused": true}))
+
+	known.Pauser = lever{}
+	_, err = view.HoldOf(known, "")
+	g.Expect(err).To(MatchError("cloneset/web can't be paused: the value that holds it depends on the object before its release"))
+	known.Pauser = lever{`{"/spec/traffic":[1]}`, nil}
+	_, err = view.HoldOf(known, "")
+	g.Expect(err).To(MatchError(`a pause of cloneset/web would overwrite what resume can't restore: {"/spec/traffic":[1]}; set the field yourself`))
+	known.Pauser = lever{"", []kinds.Operation{{Op: "add", Path: "/spec/paused", Value: func() {}}}}
+	g.Expect(view.SetPaused(known, known.Workload, true, "")).To(MatchError(ContainSubstring("writing the value of /spec/paused")))
 }
 
 func TestSetPausedSetsAndRemovesThePauseWithItsReason(t *testing.T) {
@@ -105,7 +211,7 @@ func TestSetPausedSetsAndRemovesThePauseWithItsReason(t *testing.T) {
 	g.Expect(object.GetAnnotations()).NotTo(HaveKey("altershield.defense.antgroup.com/reason"))
 
 	bare := &unstructured.Unstructured{Object: map[string]any{"spec": "?"}}
-	g.Expect(view.SetPaused(facts(bare), bare, true, "")).To(MatchError(ContainSubstring("setting /spec/paused of deployment/web")))
+	g.Expect(view.SetPaused(facts(bare), bare, true, "")).To(MatchError(ContainSubstring("pausing or resuming deployment/web: setting /spec/paused")))
 }
 
 func TestAskHasItsOwnReasonOrNone(t *testing.T) {

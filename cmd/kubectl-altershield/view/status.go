@@ -26,7 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Facts are the objects of one workload.
@@ -36,6 +36,8 @@ type Facts struct {
 	Reference appv1alpha1.WorkloadReference
 	// Workload is the workload itself; nil if it can't be read.
 	Workload *unstructured.Unstructured
+	// Pauser is how a workload of a declared kind is paused; nil if its ControlledKind isn't read, or tells no way.
+	Pauser workload.Pauser
 	// Records are its ChangeWorkloads.
 	Records []appv1alpha1.ChangeWorkload
 	// Batches are the ChangePods of its present release; nil if they aren't read.
@@ -146,9 +148,12 @@ func workloadOf(facts Facts) Workload {
 	read.Ready = first(object, []string{"status", "readyReplicas"}, []string{"status", "numberReady"}, []string{"status", "ready"})
 	read.Updated = first(object, []string{"status", "updatedReplicas"}, []string{"status", "updatedNumberScheduled"})
 	read.Suspended = decide.IsSuspended(facts.Workload)
-	isDeployment := read.Kind == "Deployment" // others are held otherwise, as their mark says
-	paused := isDeployment && deployment.Kind{}.Paused(facts.Workload)
-	read.Held = decide.HoldOf(facts.Workload, paused || !isDeployment, release.Number).IsHeld()
+	pauser := facts.Pauser
+	if pauser == nil {
+		pauser = builtInPauser(facts.Reference)
+	}
+	paused := pauser != nil && pauser.Paused(facts.Workload)
+	read.Held = decide.HoldOf(facts.Workload, paused || pauser == nil, release.Number).IsHeld() // of other kinds their mark alone tells
 	reason := facts.Workload.GetAnnotations()[appv1alpha1.AnnotationReason]
 	if read.Paused = paused && !read.Held; read.Paused {
 		read.PauseReason = reason

@@ -153,6 +153,7 @@ func TestStatusReadsTheNumbersOfOtherKinds(t *testing.T) {
 	g := NewWithT(t)
 	known := facts(&unstructured.Unstructured{Object: map[string]any{
 		"kind": "DaemonSet", "apiVersion": "apps/v1", "metadata": map[string]any{"annotations": map[string]any{"altershield.defense.antgroup.com/held": "1"}},
+		"spec":   map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}},
 		"status": map[string]any{"desiredNumberScheduled": int64(3), "numberReady": int64(2), "updatedNumberScheduled": int64(1)},
 	}})
 	known.Reference.Kind = "DaemonSet"
