@@ -52,10 +52,10 @@ func (s *site) acts() map[string]dashboard.Act {
 		"deny": s.act(s.about(func(_ context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
 			return decides(facts, appv1alpha1.DecisionDeny, ask.Reason)
 		})),
-		"hold": s.act(s.about(func(_ context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
+		"hold": s.act(s.about(func(ctx context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
 			return s.cluster.holds(ctx, facts, ask.Reason)
 		})),
-		"resume": s.act(s.about(func(_ context.Context, facts view.Facts, _ dashboard.Ask) (*action, error) {
+		"resume": s.act(s.about(func(ctx context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
 			return s.cluster.resumes(ctx, facts, false, ask.Reason)
 		})),
 		"verdict":       s.act(reasoned(s.verdict)),
