@@ -161,6 +161,15 @@ build-plugin: ## Build the kubectl plugin into bin/kubectl-altershield.
 plugin-archives: ## Pack the kubectl plugin of VERSION for each platform into bin/plugin, with checksums and a manifest for krew.
 	@CGO_ENABLED=0 go run ./hack/krew --version "$(VERSION)" --commit "$(COMMIT)" --epoch "$(SOURCE_DATE_EPOCH)"
 
+.PHONY: page
+page: build-page ## Build the page of kubectl altershield dashboard from its sources, into what the plugin embeds.
+	@bin/page
+
+# The bundler and the browser's driver are in a module of their own.
+.PHONY: build-page
+build-page:
+	@CGO_ENABLED=0 go build -C hack/page -o $(CURDIR)/bin/page .
+
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
@@ -195,11 +204,13 @@ fmt: ## Format the code.
 vet: ## Run go vet.
 	go vet ./...
 	cd hack/image && go vet ./...
+	cd hack/page && go vet ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint, built from its pinned Go module.
 	CGO_ENABLED=0 $(GOLANGCI_LINT) run
 	cd hack/image && CGO_ENABLED=0 go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run
+	cd hack/page && CGO_ENABLED=0 go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run
 
 # Without service discovery for clouds promtool builds in half the time; "go tool" takes no tags. -count=1, as Go doesn't notice
 # changes of files outside the module.
@@ -225,17 +236,44 @@ judge-nodes: build-node modules ## Judge 60 bad and 60 good releases on real nod
 	CGO_ENABLED=0 go test -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.timeout=3h -ginkgo.label-filter=judge $(E2E_ARGS)
 
+# The packages of npm, which check the page and aren't in it, stay outside the work tree.
+PAGE_TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/altershield-operator/page-tools
+PAGE_SOURCES = cmd/kubectl-altershield/dashboard/page
+
+.PHONY: check-page
+check-page: build-page $(if $(shell command -v npm),check-page-types) ## Check that the page's committed bundle is what the sources give, its size, and, where npm is, its types.
+	@bin/page --check
+
+.PHONY: check-page-types
+check-page-types: page-tools
+	@"$(PAGE_TOOLS)/node_modules/.bin/tsc" --project $(PAGE_SOURCES)
+
+.PHONY: page-tools
+page-tools:
+	@cmp -s $(PAGE_SOURCES)/package-lock.json "$(PAGE_TOOLS)/package-lock.json" || { \
+		mkdir -p "$(PAGE_TOOLS)" && cp $(PAGE_SOURCES)/package.json $(PAGE_SOURCES)/package-lock.json "$(PAGE_TOOLS)" && \
+		npm ci --silent --no-audit --no-fund --prefix "$(PAGE_TOOLS)" || { rm -f "$(PAGE_TOOLS)/package-lock.json"; exit 1; }; }
+
+.PHONY: test-page
+test-page: $(if $(shell command -v npm),page-tools) ## Test the page in a real browser: Debian's chromium on the PATH; with npm, also its accessibility by axe-core.
+	cd hack/page && PAGE_TOOLS="$(PAGE_TOOLS)" CGO_ENABLED=0 go test -count=1 -timeout 10m ./...
+
+.PHONY: page-images
+page-images: ## Take the screenshots in docs/images, in a real browser.
+	cd hack/page && PAGE_IMAGES=$(CURDIR)/docs/images CGO_ENABLED=0 go test -count=1 -run '^TestImages$$' ./browser
+
 .PHONY: check-image
 check-image: ## Test the image builder.
 	cd hack/image && CGO_ENABLED=0 go test -count=1 ./...
 
 .PHONY: tidy
-tidy: ## Tidy go.mod, and that of hack/image.
+tidy: ## Tidy go.mod, and those of hack/image and hack/page.
 	go mod tidy
 	cd hack/image && go mod tidy
+	cd hack/page && go mod tidy
 
 .PHONY: verify
-verify: tidy generate fmt vet lint licenses sbom check-alerts check-image ## Regenerate, format, vet, lint, check licences, alerts and the image; fail if that leaves the work tree dirty.
+verify: tidy generate fmt vet lint licenses sbom check-alerts check-image check-page ## Regenerate, format, vet, lint, check licences, alerts, the image and the page; fail if that leaves the work tree dirty.
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
 

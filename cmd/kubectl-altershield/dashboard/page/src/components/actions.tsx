@@ -1,0 +1,42 @@
+import { useState } from "preact/hooks";
+import type { Query } from "../api";
+import { useResource } from "../resource";
+import type { Reference } from "../route";
+import { session } from "../settings";
+import { shown } from "../text/safe";
+import { rightOf } from "../text/sentences";
+import { t } from "../text";
+import type { ActionList, PodList, Release, Status } from "../types";
+import { verbsOf, type Verb } from "../verbs";
+import { Notes } from "./basic";
+import { Dialog } from "./dialog";
+
+interface Given { of: Reference; release: Release; status?: Status; pods?: PodList; query: Query; occasion: unknown; done: () => void }
+
+// Actions are the verbs that act on a release. A read-only page has none: what can be done is listed as lines for the shell.
+export function Actions(given: Given) {
+  return session.value === undefined || session.value.readOnly ? null : <Buttons {...given} />;
+}
+
+function Buttons({ of, release, status, pods, query, occasion, done }: Given) {
+  const may = useResource<ActionList>("may", query, occasion);
+  const [open, show] = useState<Verb | undefined>(undefined);
+  return (
+    <>
+      <ul class="actions">
+        {verbsOf(release, status, pods).map((verb) => {
+          const action = may.data?.items?.find((item) => item.verb === verb.name);
+          const denied = action?.may === false ? t().mayNot(shown(action.right ?? rightOf(action.needs))) : undefined;
+          return (
+            <li>
+              <button class={verb.grave ? "grave" : ""} disabled={denied !== undefined} aria-describedby={denied && `why-${verb.name}`} onClick={() => show(verb)}>{t().verbs[verb.name]}</button>
+              {denied && <span class="denied" id={`why-${verb.name}`}>{denied}</span>}
+            </li>
+          );
+        })}
+      </ul>
+      <Notes of={may.data?.notes} />
+      {open && <Dialog verb={open} of={of} at={{ release: release.release, version: release.version }} close={(acted) => { show(undefined); if (acted) done(); }} />}
+    </>
+  );
+}

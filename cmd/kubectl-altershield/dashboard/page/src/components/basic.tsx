@@ -1,0 +1,108 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { now } from "../live";
+import { partsOf, shown } from "../text/safe";
+import { noteOf } from "../text/sentences";
+import { t } from "../text";
+import { absolute, span } from "../time";
+import type { Note, State } from "../types";
+
+const longest = 400;
+
+// Text shows a text of others: isolated, so that its direction stays its own, and cut if it is very long.
+export function Text({ of }: { of: string | undefined }) {
+  const [whole, showWhole] = useState(false);
+  const text = shown(of ?? "");
+  const isLong = text.length > longest && !whole;
+  return (
+    <>
+      <bdi class="text">
+        {partsOf(isLong ? text.slice(0, longest) + "…" : text).map((part) =>
+          part.link === undefined ? part.text : <a href={part.link} target="_blank" rel="noopener noreferrer">{part.text}</a>)}
+      </bdi>
+      {isLong && <button class="plain" onClick={() => showWhole(true)}>{t().showAll}</button>}
+    </>
+  );
+}
+
+// Name shows the name of an object.
+export function Name({ of }: { of: string }) {
+  return <bdi class="name">{shown(of)}</bdi>;
+}
+
+export function Version({ of }: { of: string | undefined }) {
+  return of ? <code title={shown(of)}>{shown(of).slice(0, 7)}</code> : null;
+}
+
+// At shows a time, or how long ago it was, with the time and its zone as the title.
+export function At({ time, as }: { time: string | undefined; as?: (at: number) => string }) {
+  const at = Date.parse(time ?? "");
+  if (Number.isNaN(at)) {
+    return null;
+  }
+  return <time dateTime={time} title={absolute(at)}>{as ? as(at) : span((now.value - at) / 1000)}</time>;
+}
+
+const shapes: Record<string, string> = {
+  cross: "M4 4l8 8M12 4l-8 8", check: "M3 8.5l3.5 3.5L13 4.5", back: "M6 3L2.5 6.5 6 10M3 6.5h6.5a3.5 3.5 0 0 1 0 7H7",
+  pause: "M5.5 3.5v9M10.5 3.5v9", ring: "M8 3a5 5 0 1 1 0 10A5 5 0 1 1 8 3", turn: "M8 2.5a5.5 5.5 0 1 1-5.5 5.5", note: "M8 3v6M8 12.5v.1",
+};
+
+export type Tone = "bad" | "good" | "warn" | "busy" | "quiet";
+
+export function Mark({ shape, tone }: { shape: string; tone: Tone }) {
+  return <svg class={`mark ${tone} ${shape}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d={shapes[shape]} /></svg>;
+}
+
+const looks: Record<State, [string, Tone]> = {
+  Suspend: ["cross", "bad"], Failed: ["cross", "bad"], Success: ["check", "good"], RolledBack: ["back", "warn"], Waiting: ["pause", "warn"],
+  Running: ["turn", "busy"], Pending: ["turn", "busy"], Superseded: ["ring", "quiet"], NotChecked: ["ring", "quiet"],
+};
+
+// StateMark shows a state by its mark, its colour and its word.
+export function StateMark({ of }: { of: State }) {
+  const [shape, tone] = looks[of] ?? ["ring", "quiet"];
+  return <span class={`state ${tone}`} title={t().states[of]}><Mark shape={shape} tone={tone} />{of}</span>;
+}
+
+export function Tag({ tone, children }: { tone?: Tone; children: ComponentChildren }) {
+  return <span class={`tag ${tone ?? ""}`}>{children}</span>;
+}
+
+export function Notes({ of }: { of: Note[] | undefined }) {
+  if (!of || of.length === 0) {
+    return null;
+  }
+  return <ul class="notes" role="note">{of.map((note) => <li><Mark shape="note" tone="warn" />{shown(noteOf(note))}</li>)}</ul>;
+}
+
+export function Failure({ what, error, again }: { what: string; error: Error; again?: () => void }) {
+  return (
+    <p class="failure" role="alert">
+      <Mark shape="cross" tone="bad" />{t().failed(what)} <Text of={error.message} />
+      {again && <button onClick={again}>{t().retry}</button>}
+    </p>
+  );
+}
+
+// Copy shows a line for the shell, and copies it.
+export function Copy({ line, label }: { line: string; label?: string }) {
+  const [told, tell] = useState("");
+  const copy = () => navigator.clipboard.writeText(line).then(() => tell(t().copied), () => tell(t().copyFailed));
+  return (
+    <span class="copy">
+      <code><bdi>{shown(line)}</bdi></code>
+      <button onClick={copy} title={line}>{label ?? t().copy}</button>
+      <span class="told" role="status">{told}</span>
+    </span>
+  );
+}
+
+export function Section({ id, title, count, children }: { id: string; title: string; count?: number; children: ComponentChildren }) {
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}{count !== undefined && <span class="count">{count}</span>}</h2>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { post } from "../api";
+import { actOf } from "../commands";
+import type { Reference } from "../route";
+import { shown } from "../text/safe";
+import { t } from "../text";
+import type { Requested, Side } from "../types";
+import type { Field, Verb } from "../verbs";
+import { Copy, Failure, Mark, Text, Version } from "./basic";
+
+type Phase = "form" | "asking" | "preview" | "acting" | "done";
+
+// Dialog asks for what a verb needs, shows what a dry run would change, and acts only after that.
+export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?: Side; close: (acted: boolean) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [fields, setFields] = useState<Record<string, string>>(Object.fromEntries(verb.fields.map((field) => [field.name, field.first ?? ""])));
+  const [reason, setReason] = useState("");
+  const [phase, go] = useState<Phase>("form");
+  const [answer, keep] = useState<Requested | undefined>(undefined);
+  const [failure, fail] = useState<Error | undefined>(undefined);
+
+  useEffect(() => { dialog.current?.showModal(); }, []);
+  // The heading, not the button that acts: a second press of the same key must not act.
+  useEffect(() => { if (phase === "preview" || phase === "done") heading.current?.focus(); }, [phase]);
+
+  const send = async (dryRun: boolean) => {
+    go(dryRun ? "asking" : "acting");
+    fail(undefined);
+    try {
+      keep(await post<Requested>(`act/${verb.name}`, bodyOf(verb, of, fields, reason, dryRun, dryRun ? undefined : answer)));
+      go(dryRun ? "preview" : "done");
+    } catch (refusal) {
+      fail(refusal as Error);
+      go("form");
+    }
+  };
+  const isFixed = phase !== "form";
+  return (
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => close(phase === "done")} onCancel={(event) => { if (phase === "acting") event.preventDefault(); }}>
+      <h2 id="dialog-title">{t().asks[verb.name]}</h2>
+      <p class="muted"><bdi>{shown(of.name === "" ? of.namespace : of.namespace + "/" + of.name)}</bdi> {at?.release !== undefined && <>{t().releaseNumber(at.release)} <Version of={at.version} /></>}</p>
+      <form onSubmit={(event) => { event.preventDefault(); if (phase === "form") void send(true); }}>
+        {verb.fields.map((field) => <Input field={field} value={fields[field.name] ?? ""} fixed={isFixed} set={(value) => setFields({ ...fields, [field.name]: value })} />)}
+        {verb.reason !== "none" && <Input field={{ name: "reason", required: verb.reason === "required" }} value={reason} fixed={isFixed} set={setReason} />}
+        {failure && <Failure what={t().asks[verb.name] ?? verb.name} error={failure} />}
+        {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} done={phase === "done"} heading={heading} />}
+        <p class="line muted">{t().asCommand}</p>
+        <Copy line={actOf(verb.name, of, fields, reason)} />
+        <div class="buttons">
+          {phase === "form" && <button type="submit" class="primary">{t().preview}</button>}
+          {(phase === "asking" || phase === "acting") && <span role="status">{t().working}</span>}
+          {phase === "preview" && <button type="button" onClick={() => { fail(undefined); go("form"); }}>{t().edit}</button>}
+          {phase === "preview" && <button type="button" class={verb.grave ? "primary grave" : "primary"} onClick={() => void send(false)}>{t().confirm}</button>}
+          <button type="button" disabled={phase === "acting"} onClick={() => dialog.current?.close()}>{phase === "done" ? t().close : t().cancel}</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+// bodyOf returns what to send. What acts names the release that the dry run saw, so that it can't hit another one.
+function bodyOf(verb: Verb, of: Reference, fields: Record<string, string>, reason: string, dryRun: boolean, seen: Requested | undefined) {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+  const why = verb.reason === "none" || reason === "" ? {} : { reason };
+  const workload = of.name === "" ? {} : { kind: of.kind, name: of.name };
+  const from = seen?.from?.version ? { from: seen.from } : {};
+  const to = verb.name === "rollback" && seen?.to?.version ? { to: seen.to.version } : {};
+  return { namespace: of.namespace, ...workload, ...given, ...why, ...from, ...to, dryRun };
+}
+
+function Input({ field, value, fixed, set }: { field: Field; value: string; fixed: boolean; set: (value: string) => void }) {
+  const required = field.required === true;
+  return (
+    <label class="field">
+      <span>{t().fields[field.name]}{required && <span class="muted"> ({t().required})</span>}</span>
+      {field.choices
+        ? <select value={value} disabled={fixed} onChange={(event) => set(event.currentTarget.value)}>{field.choices.map((choice) => <option value={choice}>{t().choices[choice] ?? shown(choice)}</option>)}</select>
+        : <input name={field.name} value={value} required={required} disabled={fixed} maxLength={256} autocomplete="off" onInput={(event) => set(event.currentTarget.value)} />}
+    </label>
+  );
+}
+
+function Preview({ of, done, heading }: { of: Requested; done: boolean; heading: { current: HTMLHeadingElement | null } }) {
+  const warnings = of.warnings ?? [];
+  return (
+    <div class={done ? "preview done" : "preview"}>
+      <h3 tabIndex={-1} ref={heading}>{done ? <><Mark shape="check" tone="good" />{t().isChanged}</> : t().wouldChange}</h3>
+      <p><code><bdi>{shown(of.object)}</bdi></code> {of.from?.version && <Version of={of.from.version} />}{of.to?.version && <> → {of.to.release ? t().releaseNumber(of.to.release) : ""} <Version of={of.to.version} /></>}</p>
+      {of.changes && of.changes.length > 0 && <ul class="changes">{of.changes.map((change) => <li><Text of={change} /></li>)}</ul>}
+      {warnings.length > 0 && <><h4>{t().warnings}</h4><ul class="notes">{warnings.map((warning) => <li><Mark shape="note" tone="warn" /><Text of={warning} /></li>)}</ul></>}
+    </div>
+  );
+}

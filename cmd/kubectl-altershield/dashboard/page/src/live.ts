@@ -1,0 +1,147 @@
+// The live list: one stream of lines for the page. After a cut it connects again, at first after a second, later after half a minute.
+
+import { batch, computed, signal } from "@preact/signals";
+import { open, Refusal } from "./api";
+import type { Line, Note, Release } from "./types";
+
+export interface Connection {
+  state: "connecting" | "live" | "stale" | "refused";
+  // since is when the last line came, retry when the page connects again.
+  since?: number; retry?: number; why?: string; status?: number;
+}
+
+export const connection = signal<Connection>({ state: "connecting" });
+export const byWorkload = signal<ReadonlyMap<string, Release>>(new Map());
+export const listNotes = signal<Note[]>([]);
+// changed is a change of state to announce.
+export const changed = signal<Release | undefined>(undefined);
+
+// now is the time by the plugin's clock, which the times of releases are compared with; it moves every five seconds.
+const skew = signal(0);
+const ticked = signal(Date.now());
+export const now = computed(() => ticked.value + skew.value);
+setInterval(() => { ticked.value = Date.now(); }, 5_000);
+
+const firstWait = 1_000;
+const longestWait = 30_000;
+// Beats come every 15 s.
+const silence = 40_000;
+
+export function keyOf(of: { namespace: string; kind: string; workload: string }): string {
+  return [of.namespace, of.kind, of.workload].join("/");
+}
+
+let hurry: (() => void) | undefined;
+
+// reconnect ends the pause before the next attempt.
+export function reconnect(): void {
+  hurry?.();
+}
+
+// listen connects for as long as the page is open. namespace gives the one to list, once the plugin answers.
+export async function listen(namespace: () => Promise<string>): Promise<void> {
+  let wait = firstWait;
+  for (;;) {
+    const failure = await namespace().then((of) => once(of, () => { wait = firstWait; }), (reason: unknown) => reason);
+    if (failure instanceof Refusal && (failure.status === 401 || failure.status === 403)) {
+      connection.value = { state: "refused", why: failure.message, status: failure.status };
+      return;
+    }
+    const why = failure instanceof Error ? failure.message : undefined;
+    connection.value = { ...connection.peek(), state: "stale", retry: Date.now() + wait, why };
+    await pause(wait);
+    wait = Math.min(wait * 2, longestWait);
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    hurry = () => { clearTimeout(timer); resolve(); };
+  });
+}
+
+// once reads one stream to its end, and returns why it ended.
+async function once(namespace: string, good: () => void): Promise<unknown> {
+  const abort = new AbortController();
+  let watchdog = setTimeout(() => abort.abort(), silence);
+  try {
+    const answer = await open("stream", { namespace }, { signal: abort.signal });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        return undefined;
+      }
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => abort.abort(), silence);
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      if (!take(lines)) {
+        return undefined;
+      }
+      if (lines.length > 0) {
+        good();
+      }
+    }
+  } catch (failure) {
+    return failure;
+  } finally {
+    clearTimeout(watchdog);
+    abort.abort();
+  }
+}
+
+// take applies lines. It returns false if the plugin asks the page to connect again.
+function take(lines: string[]): boolean {
+  let goesOn = true;
+  batch(() => {
+    const next = new Map(byWorkload.peek());
+    let touched = false;
+    for (const text of lines) {
+      const line = text.trim() === "" ? undefined : (JSON.parse(text) as Line);
+      if (line === undefined) {
+        continue;
+      }
+      if (line.type === "resync") {
+        goesOn = false;
+      } else if (line.type === "stale") {
+        connection.value = { ...connection.peek(), state: "stale", retry: undefined, why: line.error };
+      } else {
+        touched = apply(line, next) || touched;
+        connection.value = { state: "live", since: Date.now() };
+      }
+    }
+    if (touched) {
+      byWorkload.value = next;
+    }
+  });
+  return goesOn;
+}
+
+function apply(line: Line, next: Map<string, Release>): boolean {
+  switch (line.type) {
+    case "snapshot":
+      next.clear();
+      for (const release of line.list.items ?? []) {
+        next.set(keyOf(release), release);
+      }
+      listNotes.value = line.list.notes ?? [];
+      skew.value = Date.parse(line.now) - Date.now() || 0;
+      return true;
+    case "release": {
+      const before = next.get(keyOf(line.release));
+      if (before?.state !== line.release.state || before.release !== line.release.release) {
+        changed.value = line.release;
+      }
+      next.set(keyOf(line.release), line.release);
+      return true;
+    }
+    case "gone":
+      return next.delete(keyOf(line));
+    case "beat":
+      skew.value = Date.parse(line.now) - Date.now() || 0;
+  }
+  return false;
+}

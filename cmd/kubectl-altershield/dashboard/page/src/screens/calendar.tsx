@@ -1,0 +1,103 @@
+import { useMemo, useState } from "preact/hooks";
+import { At, Failure, Mark, Name, Notes, Section, Tag, Text } from "../components/basic";
+import { ReleaseMark } from "../components/day";
+import { Dialog } from "../components/dialog";
+import { Table, type Column } from "../components/table";
+import { week } from "../delivery";
+import { now } from "../live";
+import { useResource } from "../resource";
+import { chosen, session } from "../settings";
+import { shown } from "../text/safe";
+import { t } from "../text";
+import { absolute, day, moment } from "../time";
+import type { Export, Freeze, FreezeList } from "../types";
+import { lockVerb, unlockVerb, type Verb } from "../verbs";
+
+const dayLong = week / 7;
+
+export function Calendar() {
+  const [acted, act] = useState(0);
+  const [open, show] = useState<{ verb: Verb; namespace: string } | undefined>(undefined);
+  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value }, acted);
+  const acts = session.value?.readOnly === false;
+  const items = freezes.data?.items ?? [];
+  const columns: Column<Freeze>[] = [
+    { name: t().name, kind: "head", cell: (freeze) => <><Name of={freeze.name} /> <span class="kind">{freeze.lock ? t().lockKind : t().calendarKind}</span></> },
+    { name: t().namespace, kind: "narrow", cell: (freeze) => <Name of={freeze.namespace} /> },
+    { name: t().state, kind: "narrow", cell: (freeze) => <Activity of={freeze} /> },
+    { name: t().action, kind: "narrow", cell: (freeze) => shown(freeze.action) },
+    { name: t().until, kind: "narrow", cell: (freeze) => <At time={freeze.until} as={moment} /> },
+    { name: t().nextTime, kind: "narrow", cell: (freeze) => <At time={freeze.next} as={moment} /> },
+    { name: t().parked, kind: "number", cell: (freeze) => freeze.parked },
+    { name: t().reason, kind: "wide", cell: (freeze) => freeze.reason && <Text of={freeze.reason} /> },
+    ...(acts ? [{ name: "", kind: "narrow", cell: (freeze: Freeze) => freeze.lock && freeze.active && <button onClick={() => show({ verb: unlockVerb(freeze.name), namespace: freeze.namespace })}>{t().unlock}</button> } as Column<Freeze>] : []),
+  ];
+  return (
+    <>
+      <h1 tabIndex={-1}>{t().calendar}</h1>
+      {acts && chosen.value !== "" && <p><button onClick={() => show({ verb: lockVerb(), namespace: chosen.value })}>{t().lock}</button></p>}
+      <Weeks freezes={items} />
+      <Section id="freezes" title={t().freezesNow} count={items.length}>
+        <Notes of={freezes.data?.notes} />
+        {freezes.error && <Failure what={t().calendar} error={freezes.error} again={freezes.again} />}
+        {!freezes.data && freezes.loading && <p class="muted">{t().loading}</p>}
+        {freezes.data && (items.length === 0 ? <p class="muted">{t().noFreezes}</p> : <Table caption={t().freezesNow} columns={columns} rows={items} id={(freeze) => freeze.namespace + "/" + freeze.name} />)}
+      </Section>
+      {open && <Dialog verb={open.verb} of={{ namespace: open.namespace, kind: "", name: "" }} close={(done) => { show(undefined); if (done) act((count) => count + 1); }} />}
+    </>
+  );
+}
+
+function Activity({ of }: { of: Freeze }) {
+  return of.active ? <span class="state warn"><Mark shape="pause" tone="warn" />{t().active}</span> : <Tag>{t().inactive}</Tag>;
+}
+
+// Weeks shows a week of releases, and a week ahead of freezes, on one line of days.
+function Weeks({ freezes }: { freezes: Freeze[] }) {
+  const today = useMemo(() => { const date = new Date(now.peek()); date.setHours(0, 0, 0, 0); return date.getTime(); }, []);
+  const from = today - week;
+  const to = today + week;
+  const query = { namespace: chosen.value, from: new Date(from).toISOString(), to: new Date(today + dayLong).toISOString() };
+  const releases = useResource<Export>("releases", query);
+  const x = (time: number) => `${Math.round(((Math.min(Math.max(time, from), to) - from) / (to - from)) * 10_000) / 100}%`;
+  const days = Array.from({ length: 14 }, (_, index) => from + index * dayLong);
+  const rows = freezes.slice(0, 20);
+  const label = `${t().twoWeeks}: ${rows.map((freeze) => `${shown(freeze.name)} ${freeze.active ? t().active : t().inactive}`).join(", ")}`;
+  return (
+    <Section id="weeks" title={t().twoWeeks}>
+      {releases.error && <Failure what={t().releases} error={releases.error} again={releases.again} />}
+      <div class="weeks" tabIndex={0} role="group" aria-label={label}>
+        <svg width="100%" height={64 + rows.length * 24} role="img" aria-label={label}>
+          {days.map((at, index) => (
+            <g>
+              <rect class={index % 2 === 0 ? "band" : "band odd"} x={x(at)} width={`${100 / 14}%`} height="100%" />
+              <text x={x(at + dayLong / 2)} y="14" text-anchor="middle">{day(at).replace(",", "")}</text>
+            </g>
+          ))}
+          <svg y="28" width="100%" height="22" overflow="visible">
+            {(releases.data?.items ?? []).map((item) => <ReleaseMark item={item} at={Date.parse(item.startedAt)} from={from} to={to} />)}
+          </svg>
+          {rows.map((freeze, index) => <FreezeBar of={freeze} y={58 + index * 24} x={x} end={to} />)}
+          <line class="now" x1={x(now.value)} x2={x(now.value)} y1="20" y2="100%" />
+        </svg>
+      </div>
+    </Section>
+  );
+}
+
+// FreezeBar shows the time that is known of a freeze: from now to its end, or from its next beginning on.
+function FreezeBar({ of, y, x, end }: { of: Freeze; y: number; x: (time: number) => string; end: number }) {
+  const begin = of.active ? now.value : Date.parse(of.next ?? "");
+  if (Number.isNaN(begin) || begin >= end) {
+    return null;
+  }
+  const until = of.active && of.until ? Date.parse(of.until) : Math.min(end, begin + dayLong);
+  const width = `${Math.max(0.5, Number.parseFloat(x(until)) - Number.parseFloat(x(begin)))}%`;
+  return (
+    <g>
+      <title>{`${shown(of.namespace)}/${shown(of.name)}: ${of.active ? t().active : t().nextTime + " " + absolute(begin)}`}</title>
+      <rect class={of.active ? "freeze active" : "freeze"} x={x(begin)} y={y} width={width} height="18" rx="3" />
+      <text x={x(begin)} dx="6" y={y + 13}>{shown(of.name).slice(0, 40)}</text>
+    </g>
+  );
+}

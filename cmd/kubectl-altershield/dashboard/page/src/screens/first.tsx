@@ -1,0 +1,111 @@
+import { useMemo, useState } from "preact/hooks";
+import { At, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../components/basic";
+import { PodBar } from "../components/bar";
+import { Day } from "../components/day";
+import { Table, type Column } from "../components/table";
+import { byWorkload, connection, keyOf, listNotes, now } from "../live";
+import { useResource } from "../resource";
+import { addressOf } from "../route";
+import { chosen, search } from "../settings";
+import { shown } from "../text/safe";
+import { t } from "../text";
+import { moment } from "../time";
+import type { FreezeList, Release, State } from "../types";
+
+const dayLong = 24 * 3_600_000;
+const page = 100;
+
+// needsSomebody reports whether a release waits for people. What isn't checked does so for a day: many workloads are by choice.
+function needsSomebody(release: Release, at: number): boolean {
+  return ["Suspend", "Failed", "Waiting"].includes(release.state) ||
+    (release.state === "NotChecked" && at - Date.parse(release.started ?? "") < dayLong);
+}
+
+function isRunning(release: Release): boolean {
+  return release.state === "Running" || release.state === "Pending";
+}
+
+function matches(release: Release, namespace: string, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return (namespace === "" || release.namespace === namespace) && (wanted === "" ||
+    [release.namespace + "/" + release.workload, release.by, release.why, release.reason, release.state].some((part) => part?.toLowerCase().includes(wanted)));
+}
+
+const urgency: State[] = ["Suspend", "Failed", "Waiting", "NotChecked", "Running", "Pending", "RolledBack", "Superseded", "Success"];
+
+function order(a: Release, b: Release): number {
+  return urgency.indexOf(a.state) - urgency.indexOf(b.state) || a.namespace.localeCompare(b.namespace) || a.workload.localeCompare(b.workload);
+}
+
+export function First() {
+  const sorted = useMemo(() => [...byWorkload.value.values()].sort(order), [byWorkload.value]);
+  const shownOnes = sorted.filter((release) => matches(release, chosen.value, search.value));
+  // By the minute: the lists need no finer time.
+  const at = Math.floor(now.value / 60_000) * 60_000;
+  const waiting = shownOnes.filter((release) => needsSomebody(release, at));
+  const running = shownOnes.filter(isRunning);
+  const others = shownOnes.filter((release) => !needsSomebody(release, at) && !isRunning(release));
+  if (connection.value.state === "connecting") {
+    return <><h1 tabIndex={-1}>{t().nav.first}</h1><p class="muted">{t().loading}</p></>;
+  }
+  return (
+    <>
+      <h1 tabIndex={-1} class="hidden">{t().nav.first}</h1>
+      <Notes of={listNotes.value} />
+      <Section id="needs" title={t().needs} count={waiting.length}>
+        <Summary of={waiting} />
+        {waiting.length === 0 ? <p class="calm"><Mark shape="check" tone="good" />{t().nobody}</p> : <Releases caption={t().needs} rows={waiting} />}
+      </Section>
+      <Section id="running" title={t().running} count={running.length}>
+        {running.length === 0 ? <p class="muted">{t().noneRunning}</p> : <Releases caption={t().running} rows={running} />}
+      </Section>
+      <Day />
+      <Section id="others" title={t().others} count={others.length}>
+        {shownOnes.length === 0 ? <p class="muted">{t().noMatch}</p> : others.length > 0 && <Releases caption={t().others} rows={others} />}
+      </Section>
+    </>
+  );
+}
+
+function Summary({ of }: { of: Release[] }) {
+  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value });
+  const count = (state: State) => of.filter((release) => release.state === state).length;
+  const parts: [State, (n: number) => string][] = [
+    ["Suspend", t().suspendedCount], ["Failed", t().failedCount], ["Waiting", t().waitingCount], ["NotChecked", t().uncheckedCount],
+  ];
+  const active = (freezes.data?.items ?? []).filter((freeze) => freeze.active && freeze.until);
+  const texts = [
+    ...parts.map(([state, text]) => (count(state) > 0 ? text(count(state)) : "")),
+    ...active.slice(0, 3).map((freeze) => t().frozenUntil(shown(freeze.name), moment(Date.parse(freeze.until ?? "")))),
+  ].filter((text) => text !== "");
+  return texts.length === 0 ? null : <ul class="summary">{texts.map((text) => <li>{text}</li>)}</ul>;
+}
+
+function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
+  const [limit, showTo] = useState(page);
+  const columns: Column<Release>[] = [
+    { name: t().workload, kind: "head", cell: (release) => <WorkloadLink of={release} /> },
+    { name: t().state, kind: "narrow", cell: (release) => <StateMark of={release.state} /> },
+    { name: t().release, kind: "narrow", cell: (release) => <><span class="number">{release.release}</span>{release.step && <Tag>{t().step(shown(release.step))}</Tag>}</> },
+    { name: t().pods, kind: "narrow", cell: (release) => <PodBar pods={release.pods} /> },
+    { name: t().why, kind: "wide", cell: (release) => (release.state === "Success" ? <Text of={release.changes?.[0]} /> : <Text of={release.why || release.reason} />) },
+    { name: t().by, kind: "narrow", cell: (release) => release.by && <Name of={release.by} /> },
+    { name: t().since, kind: "number", cell: (release) => <At time={release.since} /> },
+  ];
+  return (
+    <>
+      <Table caption={caption} columns={columns} rows={rows.slice(0, limit)} id={keyOf} />
+      {rows.length > limit && <button class="more" onClick={() => showTo(limit + 5 * page)}>{t().showMore(Math.min(rows.length - limit, 5 * page))}</button>}
+    </>
+  );
+}
+
+function WorkloadLink({ of }: { of: Release }) {
+  return (
+    <a href={addressOf({ namespace: of.namespace, kind: of.kind, name: of.workload })}>
+      <bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.workload)}</bdi>
+      {of.kind !== "Deployment" && <span class="kind">{shown(of.kind)}</span>}
+    </a>
+  );
+}
+

@@ -1,0 +1,125 @@
+import { useEffect, useState } from "preact/hooks";
+import { Actions } from "../components/actions";
+import { At, Copy, Failure, Notes, Section, StateMark, Tag, Text, Version, Name } from "../components/basic";
+import { PodBar } from "../components/bar";
+import { PodCells } from "../components/cells";
+import { Timeline } from "../components/timeline";
+import { byWorkload, keyOf } from "../live";
+import { useResource } from "../resource";
+import type { Reference } from "../route";
+import { shown } from "../text/safe";
+import { rightOf } from "../text/sentences";
+import { t } from "../text";
+import { moment } from "../time";
+import type { PodList, Release, Status, Way, Why, Workload } from "../types";
+import { Changes, EventsOf, History, PoliciesOf, Verdicts } from "./parts";
+
+// useSettled returns a value that follows another one after it stayed the same for a second: a release changes with every pod.
+function useSettled<T>(value: T): T {
+  const [settled, settle] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(value), 1_000);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+export function ReleasePage({ of }: { of: Reference }) {
+  const live = byWorkload.value.get(keyOf({ namespace: of.namespace, kind: of.kind, workload: of.name }));
+  const [acted, act] = useState(0);
+  const occasion = `${useSettled(JSON.stringify(live))} ${acted}`;
+  const query = { namespace: of.namespace, kind: of.kind, name: of.name, apiVersion: live?.workloadAPIVersion };
+  const status = useResource<Status>("status", query, occasion);
+  const pods = useResource<PodList>("pods", query, occasion);
+  const why = useResource<Why>("why", query, occasion);
+  const present = live ?? status.data?.present;
+  return (
+    <>
+      <Head of={of} release={present} workload={status.data?.workload} from={status.data?.from} />
+      {present && <Actions of={of} release={present} status={status.data} pods={pods.data} query={query} occasion={occasion} done={() => act((count) => count + 1)} />}
+      <Notes of={status.data?.notes} />
+      {status.error && <Failure what={t().release} error={status.error} again={status.again} />}
+      {!status.data && status.loading && <p class="muted">{t().loading}</p>}
+      {status.data && !status.data.present && <p class="muted">{t().notFound}</p>}
+      {present && (
+        <>
+          <Reasons release={present} why={why.data} />
+          {why.error && <Failure what={t().next} error={why.error} again={why.again} />}
+          {status.data && <Timeline release={present} batches={status.data.batches ?? []} />}
+          <Section id="pods" title={t().pods}>
+            {pods.error && <Failure what={t().pods} error={pods.error} again={pods.again} />}
+            <Notes of={pods.data?.notes} />
+            {pods.data ? <PodCells list={pods.data} /> : pods.loading && <p class="muted">{t().loading}</p>}
+          </Section>
+          <Verdicts status={status.data} />
+          <Changes release={present} />
+          <History of={of} query={query} occasion={occasion} />
+          <EventsOf query={query} occasion={occasion} />
+          <PoliciesOf query={query} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Head({ of, release, workload, from }: { of: Reference; release?: Release; workload?: Workload; from?: string }) {
+  return (
+    <div class="head">
+      <h1 tabIndex={-1}><bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.name)}</bdi> {of.kind !== "Deployment" && <span class="kind">{shown(of.kind)}</span>}</h1>
+      {release && (
+        <p class="facts">
+          <StateMark of={release.state} />
+          {release.since && <span>{t().forTime("")}<At time={release.since} /></span>}
+          <span>{t().releaseNumber(release.release)} {from && <><Version of={from} /> → </>}<Version of={release.version} /></span>
+          {release.by && <span>{t().by} <Name of={release.by} /></span>}
+          {release.step && <Tag>{t().step(shown(release.step))}</Tag>}
+          {release.repair && <Tag tone="warn">{t().repair}</Tag>}
+          {release.observed && <Tag>{t().observed}</Tag>}
+          {(release.rollbackOf ?? 0) > 0 && <Tag tone="warn">{t().rollbackOf(release.rollbackOf ?? 0)}</Tag>}
+          {release.refusedUntil && <Tag tone="bad">{t().refusedUntil(moment(Date.parse(release.refusedUntil)))}</Tag>}
+        </p>
+      )}
+      {release && <PodBar pods={release.pods} long />}
+      {workload?.known && (
+        <p class="facts muted">
+          <span>{t().replicas(workload.wanted, workload.ready, workload.updated)}</span>
+          {workload.held && <span>{t().held}</span>}
+          {workload.pausedByUser && <span>{t().paused}{workload.pauseReason && <>: <Text of={workload.pauseReason} /></>}</span>}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// Reasons says why the release is in its state, and what can be done.
+function Reasons({ release, why }: { release: Release; why?: Why }) {
+  const failures = why?.failures ?? [];
+  if (!release.why && !release.reason && failures.length === 0 && !why?.ways?.length) {
+    return null;
+  }
+  return (
+    <div class={`reasons ${release.state}`}>
+      {(release.why || release.reason) && <p class="why"><strong>{t().why}</strong> <Text of={release.why || release.reason} /></p>}
+      {failures.length > 0 && (
+        <ul class="failures" aria-label={t().failures}>
+          {failures.map((pod) => <li><Name of={pod.pod} /> <Text of={pod.message} /></li>)}
+          {(why?.moreFailures ?? 0) > 0 && <li class="muted">{t().more(why?.moreFailures ?? 0)}</li>}
+        </ul>
+      )}
+      {why?.ways && why.ways.length > 0 && <><h2>{t().next}</h2><ul class="ways">{why.ways.map((way) => <WayOut way={way} />)}</ul></>}
+    </div>
+  );
+}
+
+function WayOut({ way }: { way: Way }) {
+  return (
+    <li class={way.may === false ? "denied" : ""}>
+      <span>
+        {t().ways[way.name] ?? way.name} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
+        <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(rightOf(way.needs))}</span>
+      </span>
+      <Copy line={way.command} />
+    </li>
+  );
+}
+

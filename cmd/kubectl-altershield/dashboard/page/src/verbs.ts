@@ -1,0 +1,53 @@
+// The acting verbs: when they make sense for a release, and what they ask for.
+
+import type { PodList, Release, Status } from "./types";
+
+export interface Field { name: string; choices?: string[]; required?: boolean; first?: string }
+
+export interface Verb { name: string; fields: Field[]; reason: "none" | "optional" | "required"; grave?: boolean }
+
+const hours = ["30m", "1h", "4h", "24h"];
+
+export function lockVerb(): Verb {
+  return { name: "freeze-lock", reason: "required", fields: [{ name: "lock", required: true }, { name: "for", choices: hours, first: "1h" }] };
+}
+
+export function unlockVerb(lock: string): Verb {
+  return { name: "freeze-unlock", reason: "none", fields: [{ name: "lock", choices: [lock], first: lock }] };
+}
+
+// verbsOf returns the verbs for a release, in the order of their buttons.
+export function verbsOf(release: Release, status: Status | undefined, pods: PodList | undefined): Verb[] {
+  const verbs: Verb[] = [];
+  const workload = status?.workload;
+  const isOpen = ["Running", "Pending", "Waiting"].includes(release.state);
+  const kept = (status?.earlier ?? []).filter((earlier) => earlier.kept && earlier.version !== release.version);
+  if (release.step && isOpen) {
+    verbs.push({ name: "approve", reason: "optional", fields: [] }, { name: "deny", reason: "optional", fields: [] });
+    verbs.push({ name: "go-on", reason: "none", grave: true, fields: [{ name: "step", choices: ["", "all"], first: "" }] });
+  }
+  if (kept.length > 0) {
+    verbs.push({ name: "rollback", reason: "none", grave: true, fields: [{ name: "to", choices: kept.map((earlier) => String(earlier.release)), first: String(kept[0]?.release) }] });
+  }
+  const failed = (pods?.items ?? []).filter((pod) => pod.state === "failed" && pod.changePod);
+  if (failed.length > 0) {
+    const batches = [...new Set(failed.map((pod) => pod.changePod ?? ""))];
+    verbs.push({ name: "verdict", reason: "required", grave: true, fields: [
+      { name: "changePod", choices: batches, first: batches[0] }, { name: "pod", choices: ["", ...failed.map((pod) => pod.name)], first: "" },
+      { name: "verdict", choices: ["pass", "fail"], first: "pass" },
+    ] });
+  }
+  if (workload?.pausedByUser) {
+    verbs.push({ name: "resume", reason: "none", fields: [] });
+  } else if (isOpen && workload?.known && !workload.held && release.kind === "Deployment") {
+    verbs.push({ name: "hold", reason: "optional", fields: [] });
+  }
+  if (["Suspend", "Waiting"].includes(release.state)) {
+    const first = release.state === "Suspend" ? "Suspension" : "Freeze";
+    verbs.push({ name: "break-glass", reason: "required", grave: true, fields: [
+      { name: "override", choices: ["Freeze", "Suspension", "Approval", "Pace"], first }, { name: "for", choices: hours, first: "1h" },
+    ] });
+  }
+  verbs.push(lockVerb());
+  return verbs;
+}
