@@ -128,7 +128,7 @@ function apply(line: Line, next: Map<string, Release>): boolean {
         next.set(keyOf(release), release);
       }
       listNotes.value = line.list.notes ?? [];
-      skew.value = Date.parse(line.now) - Date.now() || 0;
+      setClock(line.now);
       return true;
     case "release": {
       const before = next.get(keyOf(line.release));
@@ -141,7 +141,12 @@ function apply(line: Line, next: Map<string, Release>): boolean {
     case "gone":
       return next.delete(keyOf(line));
     case "beat":
-      skew.value = Date.parse(line.now) - Date.now() || 0;
+      setClock(line.now);
   }
   return false;
+}
+
+function setClock(at: string): void {
+  ticked.value = Date.now();
+  skew.value = Date.parse(at) - ticked.value || 0;
 }

@@ -33,14 +33,18 @@ export function hour(at: number): string {
 
 const units: [Intl.NumberFormatOptions["unit"], number][] = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 
-// span returns a duration by its largest one or two units, such as 1h 20m.
+// span returns a duration by its largest unit, and by the next one too where it is less than ten: 9m 5s, 12m, 1h 20m.
 export function span(seconds: number): string {
   let left = Math.max(0, Math.round(seconds));
   const parts: string[] = [];
   for (const [unit, size] of units) {
     const count = Math.floor(left / size);
     if (count > 0 || (unit === "second" && parts.length === 0)) {
+      const isExact = count >= 10 && unit !== "second";
       parts.push(new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "narrow" }).format(count));
+      if (isExact) {
+        break;
+      }
     } else if (parts.length > 0) {
       break;
     }

@@ -27,7 +27,8 @@ export function Text({ of }: { of: string | undefined }) {
 
 // Name shows the name of an object.
 export function Name({ of }: { of: string }) {
-  return <bdi class="name">{shown(of)}</bdi>;
+  const text = shown(of);
+  return <bdi class={text.length > 28 ? "name long" : "name"}>{text}</bdi>;
 }
 
 export function Version({ of }: { of: string | undefined }) {

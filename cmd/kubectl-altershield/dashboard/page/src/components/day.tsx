@@ -31,7 +31,7 @@ export function Day() {
           <thead role="rowgroup">
             <tr role="row">
               <th role="columnheader" scope="col">{t().namespace}</th><th role="columnheader" scope="col" class="strip"><span class="hidden">{t().hours}</span><Hours end={end} /></th>
-              <th role="columnheader" scope="col" class="number">{t().changeFail}</th><th role="columnheader" scope="col" class="number">{t().recovery}</th>
+              <th role="columnheader" scope="col" class="number">{t().failRate}</th><th role="columnheader" scope="col" class="number">{t().recoveryTime}</th>
             </tr>
           </thead>
           <tbody role="rowgroup">{items.map(([namespace, releases]) => <Row key={namespace} namespace={namespace} releases={releases} end={end} />)}</tbody>
@@ -62,8 +62,8 @@ function Row({ namespace, releases, end }: { namespace: string; releases: Record
           {releases.map((item) => <ReleaseMark item={item} at={Date.parse(item.startedAt)} from={end - long} to={end} />)}
         </svg>
       </td>
-      <td role="cell" class="number" data-label={t().changeFail}>{rate === undefined ? t().none : percent(rate)}</td>
-      <td role="cell" class="number" data-label={t().recovery}>{recovery === undefined ? t().none : span(recovery)}</td>
+      <td role="cell" class="number" data-label={t().failRate}>{rate === undefined ? t().none : percent(rate)}</td>
+      <td role="cell" class="number" data-label={t().recoveryTime}>{recovery === undefined ? t().none : span(recovery)}</td>
     </tr>
   );
 }

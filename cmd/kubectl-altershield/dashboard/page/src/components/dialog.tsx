@@ -46,7 +46,7 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
         {failure && <Failure what={t().asks[verb.name] ?? verb.name} error={failure} />}
         {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} done={phase === "done"} heading={heading} />}
         <p class="line muted">{t().asCommand}</p>
-        <Copy line={actOf(verb.name, of, fields, reason)} />
+        <Copy line={actOf(verb.name, of, fields, reason)} label={t().copyLine} />
         <div class="buttons">
           {phase === "form" && <button type="submit" class="primary">{t().preview}</button>}
           {(phase === "asking" || phase === "acting") && <span role="status">{t().working}</span>}

@@ -4,16 +4,18 @@ export interface Column<Row> {
   name: string;
   // kind is number, wide or narrow; a wide one takes what is left.
   kind?: "number" | "wide" | "narrow" | "head";
+  // width is a class that sets the width, so that tables below each other are aligned.
+  width?: string;
   cell: (row: Row) => ComponentChildren;
 }
 
 // Table is a table with headers. On a narrow screen each row is a card, whose cells have their header beside them; the roles keep it a table.
-export function Table<Row>({ caption, columns, rows, id }: { caption: string; columns: Column<Row>[]; rows: Row[]; id: (row: Row) => string }) {
+export function Table<Row>({ caption, columns, rows, id, aligned }: { aligned?: boolean; caption: string; columns: Column<Row>[]; rows: Row[]; id: (row: Row) => string }) {
   return (
-    <table role="table">
+    <table role="table" class={aligned ? "aligned" : undefined}>
       <caption class="hidden">{caption}</caption>
       <thead role="rowgroup">
-        <tr role="row">{columns.map((column) => <th role="columnheader" scope="col" class={column.kind}>{column.name}</th>)}</tr>
+        <tr role="row">{columns.map((column) => <th role="columnheader" scope="col" class={[column.kind, column.width].filter(Boolean).join(" ") || undefined}>{column.name}</th>)}</tr>
       </thead>
       <tbody role="rowgroup">
         {rows.map((row) => (

@@ -14,7 +14,7 @@ export function Doctor() {
     { name: t().outcome, kind: "narrow", cell: (finding) => <Result of={finding.result} /> },
     { name: t().topic, kind: "head", cell: (finding) => sentence("topic." + finding.topic, []) },
     { name: t().finding, kind: "wide", cell: (finding) => <bdi class="text">{shown(sentence("symptom." + finding.symptom, finding.values ?? []))}</bdi> },
-    { name: t().help, kind: "wide", cell: (finding) => finding.help && <Copy line={finding.help} label={t().copy} /> },
+    { name: t().help, kind: "wide", cell: (finding) => finding.help && <Copy line={finding.help} label={t().copyLine} /> },
   ];
   return (
     <>

@@ -84,17 +84,17 @@ function Summary({ of }: { of: Release[] }) {
 function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
   const [limit, showTo] = useState(page);
   const columns: Column<Release>[] = [
-    { name: t().workload, kind: "head", cell: (release) => <WorkloadLink of={release} /> },
-    { name: t().state, kind: "narrow", cell: (release) => <StateMark of={release.state} /> },
-    { name: t().release, kind: "narrow", cell: (release) => <><span class="number">{release.release}</span>{release.step && <Tag>{t().step(shown(release.step))}</Tag>}</> },
-    { name: t().pods, kind: "narrow", cell: (release) => <PodBar pods={release.pods} /> },
+    { name: t().workload, kind: "head", width: "w-workload", cell: (release) => <WorkloadLink of={release} /> },
+    { name: t().state, kind: "narrow", width: "w-state", cell: (release) => <StateMark of={release.state} /> },
+    { name: t().release, kind: "narrow", width: "w-release", cell: (release) => <><span class="number">{release.release}</span>{release.step && <Tag>{t().step(shown(release.step))}</Tag>}</> },
+    { name: t().pods, kind: "narrow", width: "w-pods", cell: (release) => <PodBar pods={release.pods} /> },
     { name: t().why, kind: "wide", cell: (release) => (release.state === "Success" ? <Text of={release.changes?.[0]} /> : <Text of={release.why || release.reason} />) },
-    { name: t().by, kind: "narrow", cell: (release) => release.by && <Name of={release.by} /> },
-    { name: t().since, kind: "number", cell: (release) => <At time={release.since} /> },
+    { name: t().by, kind: "narrow", width: "w-by", cell: (release) => release.by && <Name of={release.by} /> },
+    { name: t().since, kind: "number", width: "w-since", cell: (release) => <At time={release.since} /> },
   ];
   return (
     <>
-      <Table caption={caption} columns={columns} rows={rows.slice(0, limit)} id={keyOf} />
+      <Table aligned caption={caption} columns={columns} rows={rows.slice(0, limit)} id={keyOf} />
       {rows.length > limit && <button class="more" onClick={() => showTo(limit + 5 * page)}>{t().showMore(Math.min(rows.length - limit, 5 * page))}</button>}
     </>
   );

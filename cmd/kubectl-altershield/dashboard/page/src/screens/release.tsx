@@ -71,7 +71,7 @@ function Head({ of, release, workload, from }: { of: Reference; release?: Releas
           <StateMark of={release.state} />
           {release.since && <span>{t().forTime("")}<At time={release.since} /></span>}
           <span>{t().releaseNumber(release.release)} {from && <><Version of={from} /> → </>}<Version of={release.version} /></span>
-          {release.by && <span>{t().by} <Name of={release.by} /></span>}
+          {release.by && <span><span class="muted">{t().by}</span> <Name of={release.by} /></span>}
           {release.step && <Tag>{t().step(shown(release.step))}</Tag>}
           {release.repair && <Tag tone="warn">{t().repair}</Tag>}
           {release.observed && <Tag>{t().observed}</Tag>}
@@ -118,7 +118,7 @@ function WayOut({ way }: { way: Way }) {
         {t().ways[way.name] ?? way.name} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
         <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(rightOf(way.needs))}</span>
       </span>
-      <Copy line={way.command} />
+      <Copy line={way.command} label={t().copyLine} />
     </li>
   );
 }

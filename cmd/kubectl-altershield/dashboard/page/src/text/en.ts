@@ -13,7 +13,7 @@ export const en = {
   title: "AlterShield", skip: "Skip to the content", menu: "Views", loading: "Loading…", retry: "Try again", empty: "Nothing here.",
   cluster: "cluster", namespace: "Namespace", allNamespaces: "all", search: "Search", searchHint: "name, author, reason", language: "Language",
   theme: { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" },
-  readOnly: "read-only", copy: "Copy as kubectl", copied: "Copied", copyFailed: "Select the line and copy it",
+  readOnly: "read-only", copy: "Copy as kubectl", copyLine: "Copy", copied: "Copied", copyFailed: "Select the line and copy it",
   showAll: "show all", more: (count: number) => `${count} more`,
   nav: { first: "Overview", calendar: "Calendar", dora: "Delivery", settings: "Settings", doctor: "Doctor" },
   unknown: "There is no such view.", back: "Back to the overview", notFound: "There is no record of this workload yet.",
@@ -35,7 +35,7 @@ export const en = {
   releaseNumber: (n: number) => `release ${n}`, step: (text: string) => `step ${text}`,
   of: (n: number) => `of ${n}`, passed: "passed", failedPods: "failed", checking: "checking", waiting: "waiting", left: "not replaced", unchecked: "not checked",
   ago: (time: string) => time, verdictDue: (time: string) => `verdict due in ${time}`, overdue: "verdict is overdue",
-  changeFail: "change fail", recovery: "recovery", median: "median", releases: "Releases", hours: "24 hours, newest right",
+  median: "median", releases: "Releases", hours: "24 hours, newest right",
   dayLabel: (n: number, bad: number) => `${n} releases, ${bad} failed or rolled back`, showMore: (n: number) => `Show ${n} more`,
 
   from: (version: string) => `from ${version}`, forTime: (time: string) => `for ${time}`, timeline: "Time line", recorded: "recorded", began: "began", ended: "since",

@@ -11,7 +11,7 @@ export const zh: Dictionary = {
   title: "AlterShield", skip: "跳到正文", menu: "视图", loading: "加载中…", retry: "重试", empty: "没有内容。",
   cluster: "集群", namespace: "命名空间", allNamespaces: "全部", search: "搜索", searchHint: "名称、发布人、原因", language: "语言",
   theme: { auto: "主题：跟随系统", light: "主题：浅色", dark: "主题：深色" },
-  readOnly: "只读", copy: "复制为 kubectl", copied: "已复制", copyFailed: "请选中该行后复制",
+  readOnly: "只读", copy: "复制为 kubectl", copyLine: "复制", copied: "已复制", copyFailed: "请选中该行后复制",
   showAll: "显示全部", more: (count) => `另有 ${count} 项`,
   nav: { first: "概览", calendar: "日历", dora: "交付", settings: "设置", doctor: "诊断" },
   unknown: "没有这个视图。", back: "回到概览", notFound: "这个工作负载尚无发布记录。",
@@ -33,7 +33,7 @@ export const zh: Dictionary = {
   releaseNumber: (n) => `发布 ${n}`, step: (text) => `步骤 ${text}`,
   of: (n) => `共 ${n}`, passed: "通过", failedPods: "未通过", checking: "检测中", waiting: "等待", left: "未替换", unchecked: "未检测",
   ago: (time) => time, verdictDue: (time) => `结论应在 ${time}内给出`, overdue: "结论已逾期",
-  changeFail: "变更失败率", recovery: "恢复时长", median: "中位数", releases: "发布", hours: "24 小时，最新的在右侧",
+  median: "中位数", releases: "发布", hours: "24 小时，最新的在右侧",
   dayLabel: (n, bad) => `${n} 次发布，${bad} 次失败或回滚`, showMore: (n) => `再显示 ${n} 个`,
 
   from: (version) => `原版本 ${version}`, forTime: (time) => `已 ${time}`, timeline: "时间线", recorded: "已记录", began: "开始", ended: "始于",

@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+// Command page builds the page of kubectl altershield dashboard from its sources: esbuild bundles them, Node isn't needed. The bundle is
+package browser
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestReadOnlyPageHasNoButtonsThatAct(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".reasons", "kubectl altershield rollback deployment/web -n shop")
+	page.settled()
+	if count := eval[int](page, `document.querySelectorAll(".actions, dialog").length`); count != 0 {
+		t.Error("a read-only page has buttons that act")
+	}
+}
+
+func TestActionThatTheUserMayNotIsGreyedWithTheRight(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(false)), look{route: releaseOfWeb})
+	page.shows(".actions", "Roll back…", "Correct a verdict…", "you may not: needs patch changepods.app.altershield.io/status")
+	page.until(`[...document.querySelectorAll(".actions button")].filter((one) => one.disabled).map((one) => one.innerText).join() === "Correct a verdict…"`)
+	if text := eval[string](page, `(() => { const button = document.querySelector(".actions button:disabled"); return document.getElementById(button.getAttribute("aria-describedby")).innerText })()`); !strings.Contains(text, "patch changepods") {
+		t.Errorf("the disabled button is described by %q", text)
+	}
+}
+
+func TestDialogIsUsedByKeyboardAlone(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".actions", "Roll back…")
+	page.until(`!document.querySelector(".actions button").disabled`)
+	reached := false
+	for range 60 {
+		page.press(tabKey)
+		if eval[string](page, "document.activeElement.innerText") == "Roll back…" {
+			reached = true
+			break
+		}
+	}
+	if !reached {
+		t.Fatal("the tabulator doesn't come to the button")
+	}
+	page.press(enter)
+	page.shows("dialog", "Go back to a verified version", "kubectl altershield rollback deployment/web -n shop --to 5")
+	for range 12 {
+		page.press(tabKey)
+		if !eval[bool](page, `document.activeElement === document.body || document.querySelector("dialog").contains(document.activeElement)`) {
+			t.Fatal("the focus leaves the dialog")
+		}
+	}
+	page.press(escape)
+	page.until(`document.querySelector("dialog") === null`)
+	if back := eval[string](page, "document.activeElement.innerText"); back != "Roll back…" {
+		t.Errorf("after the dialog the focus is on %q, want its button", back)
+	}
+	if acts := of.acts(); len(acts) != 0 {
+		t.Fatalf("a dialog that was left did %v", acts)
+	}
+	page.press(enter)
+	page.until(`document.querySelector("dialog select") === document.activeElement`)
+	page.tabTo("Check")
+	page.press(enter)
+	page.shows("dialog .preview", "This would change", "image web: shop/web:1.9 -> shop/web:1.8", "the rollout is held by the operator")
+	page.press(enter) // a second press of the same key must not act
+	page.press(enter)
+	page.tabTo("Do it")
+	page.press(enter)
+	page.shows("dialog .preview", "Done")
+	dry := object{"verb": "rollback", "namespace": "shop", "kind": "Deployment", "name": "web", "to": "5", "dryRun": true}
+	act := object{"verb": "rollback", "namespace": "shop", "kind": "Deployment", "name": "web", "to": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "from": object{"release": 7.0, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "dryRun": false}
+	if acts := of.acts(); !reflect.DeepEqual(acts, []object{dry, act}) {
+		t.Errorf("the dialog sent %v, want %v", acts, []object{dry, act})
+	}
+	page.tabTo("Close")
+	page.press(enter)
+	page.until(`document.querySelector("dialog") === null`)
+}
+
+// tabTo goes to the button with a text by the tabulator.
+func (s *tab) tabTo(text string) {
+	s.t.Helper()
+	for range 20 {
+		if eval[string](s, "document.activeElement.innerText ?? ''") == text {
+			return
+		}
+		s.press(tabKey)
+	}
+	s.t.Fatalf("the tabulator doesn't come to %s", text)
+}
+
+func TestDialogShowsWhyADryRunFails(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.fail("act/rollback", 422, object{"error": "admission webhook denied the request: release 5 is refused", "reason": "Denied"})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.click(".actions button", "Roll back…")
+	page.click("dialog button", "Check")
+	page.shows("dialog [role=alert]", "admission webhook denied the request: release 5 is refused")
+	if acts := of.acts(); len(acts) != 1 || acts[0]["dryRun"] != true {
+		t.Errorf("the dialog sent %v, want one dry run", acts)
+	}
+	if count := eval[int](page, `[...document.querySelectorAll("dialog button")].filter((one) => one.innerText === "Do it").length`); count != 0 {
+		t.Error("a dry run that fails can be acted on")
+	}
+}
+
+func TestDialogNeedsAReasonWhereTheVerbDoes(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.click(".actions button", "Freeze releases…")
+	page.do(typed("dialog input[name=lock]", "inc-7"))
+	page.click("dialog button", "Check")
+	if acts := of.acts(); len(acts) != 0 {
+		t.Errorf("without a reason the dialog sent %v", acts)
+	}
+	page.do(typed("dialog input[name=reason]", "INC-7: it's down"))
+	page.shows("dialog .copy", `kubectl altershield freeze lock inc-7 deployment/web -n shop --for 1h --reason 'INC-7: it'\''s down'`)
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "action: Park")
+	page.click("dialog button", "Do it")
+	page.shows("dialog .preview", "Done")
+	want := object{"verb": "freeze-lock", "namespace": "shop", "kind": "Deployment", "name": "web", "lock": "inc-7", "for": "1h", "reason": "INC-7: it's down", "dryRun": false}
+	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
+		t.Errorf("the dialog sent %v, want %v last", acts, want)
+	}
+}
+
+func TestReleaseInStepsCanBeApprovedDeniedAndGoOn(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	waiting := release("pay", "api", "Waiting", object{"step": "2/3"})
+	of.set("status", with(of.answers["status"].(object), object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment", "pausedByUser": true, "pauseReason": "waits for the database"}}))
+	of.set("act/approve", object{"kind": "ApproveRequest", "namespace": "pay", "object": "changeapproval/api", "changes": []string{"decision: Approve"}})
+	page := open(t, of, look{route: "/w/pay/Deployment/api"})
+	page.shows(".actions", "Approve…", "Deny…", "Go on…", "Resume…", "Break glass…")
+	page.shows(".head", "rollout paused by a user", "waits for the database")
+	page.click(".actions button", "Approve…")
+	page.do(typed("dialog input[name=reason]", "CHG-12"))
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "decision: Approve")
+	page.click("dialog button", "Do it")
+	page.shows("dialog .preview", "Done")
+	if acts := of.acts(); len(acts) != 2 || acts[1]["reason"] != "CHG-12" || acts[1]["dryRun"] != false {
+		t.Errorf("the dialog sent %v", acts)
+	}
+}
+
+func TestLockIsEndedFromTheCalendar(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.set("act/freeze-unlock", object{"kind": "FreezeUnlockRequest", "namespace": "pay", "object": "changefreeze/incident-99", "changes": []string{"parked: 0"}})
+	page := open(t, of, look{route: "/calendar"})
+	page.click("main button", "End the lock…")
+	page.shows("dialog", "kubectl altershield freeze unlock incident-99 -n pay")
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "parked: 0")
+	page.click("dialog button", "Do it")
+	page.shows("dialog .preview", "Done")
+	if acts := of.acts(); len(acts) != 2 || acts[1]["lock"] != "incident-99" || acts[1]["namespace"] != "pay" {
+		t.Errorf("the dialog sent %v", acts)
+	}
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+// Command page builds the page of kubectl altershield dashboard from its sources: esbuild bundles them, Node isn't needed. The bundle is
+package browser
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+func TestStreamThatIsCutIsResumed(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web", "Suspend")
+	of.refuse(true)
+	of.cut()
+	page.shows(".banner", "Live data stopped: stale since", "Next attempt in", "the API server can't be reached")
+	page.shows("main", "shop/web")
+	of.refuse(false)
+	page.click(".banner button", "Connect now")
+	page.until(`document.querySelector(".banner") === null`)
+	of.send(t, object{"type": "release", "release": release("shop", "web", "Success", nil)})
+	page.shows("section:has(#others)", "shop/web")
+}
+
+func TestStreamIsResumedByItself(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	of.first = line(t, object{"type": "snapshot", "now": now, "list": object{"items": []object{release("shop", "new", "Suspend", nil)}}})
+	of.cut()
+	page.shows("main", "shop/new")
+	page.until(`!document.querySelector("main").innerText.includes("shop/web") && document.querySelector(".banner") === null`)
+}
+
+func TestStreamChangesTheList(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("section:has(#running)", "shop/cart")
+	of.send(t, object{"type": "release", "release": release("shop", "cart", "Suspend", object{"release": 3, "why": "1 pod failed PRE"})})
+	page.shows("section:has(#needs)", "shop/cart", "1 pod failed PRE")
+	page.shows("[aria-live=polite]", "shop/cart, release 3: Suspend")
+	of.send(t, object{"type": "gone", "namespace": "shop", "kind": "Deployment", "workload": "cart"})
+	page.until(`!document.querySelector("main").innerText.includes("shop/cart")`)
+	of.send(t, object{"type": "of a later version"})
+	of.send(t, object{"type": "stale", "error": "the API server doesn't answer"})
+	page.shows(".banner", "stale since", "the API server doesn't answer")
+	of.send(t, object{"type": "beat", "now": now})
+	page.until(`document.querySelector(".banner") === null`)
+	page.shows("main", "shop/web")
+}
+
+func TestStreamAnnouncesChangesOfStateOnly(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("section:has(#running)", "shop/cart", "8")
+	of.send(t, object{"type": "release", "release": release("shop", "cart", "Running", object{"release": 3, "pods": pods(20, 1, 3, 9, 0)})})
+	page.shows("section:has(#running)", "9")
+	if told := page.text("[aria-live=polite]"); told != "" {
+		t.Errorf("one more pod was announced: %q", told)
+	}
+}
+
+func TestStreamWithRubbishIsReadAgain(t *testing.T) {
+	for _, rubbish := range []string{"{\n", "[1, 2]\n", "null\n", `{"type": "release"}` + "\n", `{"type": "release", "release": null}` + "\n", "\n\n", `{"type": "snapshot", "list": {}, "now": "yesterday"}` + "\n"} {
+		of := serve(t, shop(), answers(true))
+		page := open(t, of, look{})
+		page.shows("main", "shop/web")
+		of.sendText(rubbish)
+		of.send(t, object{"type": "beat", "now": now})
+		time.Sleep(50 * time.Millisecond)
+		page.until(`document.querySelector(".banner") === null`)
+		page.shows("main", "Needs somebody")
+	}
+}
+
+func TestKeyIsTakenFromTheAddressAndKeptForTheTab(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".head", "shop/web")
+	if address := eval[string](page, "location.href"); address != of.url+"/#"+releaseOfWeb {
+		t.Errorf("the address bar has %s, want the route without the key", address)
+	}
+	page.do(chromedp.Reload())
+	page.shows(".head", "shop/web")
+	for _, address := range page.asked()[1:] {
+		if containsKey(address) {
+			t.Errorf("the key is in the address of a request: %s", address)
+		}
+	}
+	if cookies := eval[string](page, "document.cookie"); cookies != "" {
+		t.Errorf("there are cookies: %s", cookies)
+	}
+}
+
+func TestKeyThatIsWrongIsExplained(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := openAt(t, of, look{}, of.url+"/#wrong")
+	page.shows(".banner", "Run kubectl altershield dashboard and open the address that it prints.")
+	without := openAt(t, of, look{}, of.url+"/")
+	without.shows(".banner", "This page needs the key of a running plugin.")
+}

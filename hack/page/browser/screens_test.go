@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+// Command page builds the page of kubectl altershield dashboard from its sources: esbuild bundles them, Node isn't needed. The bundle is
+package browser
+
+import (
+	"testing"
+	"time"
+)
+
+func TestCalendarShowsFreezes(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{route: "/calendar"})
+	page.shows("section:has(#freezes)", "weekend", "active", "no releases at weekends", "incident-99", "lock", "quarter-end", "not active")
+	page.shows("footer", "kubectl altershield freeze list -A")
+	if bars := eval[int](page, `document.querySelectorAll(".weeks .freeze").length`); bars != 3 {
+		t.Errorf("the weeks show %d freezes, want 3", bars)
+	}
+	if marks := eval[int](page, `document.querySelectorAll(".weeks svg.release").length`); marks < 10 {
+		t.Errorf("the weeks show %d releases, want at least 10", marks)
+	}
+}
+
+func TestDeliveryShowsTheFourKeys(t *testing.T) {
+	record := func(name string, number int, before time.Duration, outcome string, more object) object {
+		return with(object{
+			"namespace": "shop", "changeRecord": name, "workload": object{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": name}, "release": number, "version": "v", "type": "Release",
+			"startedAt": ago(before), "endedAt": ago(before - 10*time.Minute), "outcome": outcome,
+		}, more)
+	}
+	day := 24 * time.Hour
+	of := serve(t, shop(), answers(true))
+	of.set("releases", object{"items": []object{
+		record("a", 1, 20*day, "Verified", object{"commitTime": ago(20*day + 50*time.Minute)}),
+		record("a", 2, 10*day, "Failed", object{"failingSince": ago(10*day - 5*time.Minute)}),
+		record("a", 3, 10*day-20*time.Minute, "Verified", object{"type": "Rollback", "commitTime": ago(20*day + 50*time.Minute)}),
+		record("a", 4, 9*day, "Verified", object{"commitTime": ago(20*day + 50*time.Minute)}), // no new commit
+		record("b", 1, 8*day, "Verified", object{"rolledBackBy": 2}),                          // left after its verification
+		record("b", 2, 7*day, "Verified", object{"type": "Rollback", "rollback": object{"time": ago(7*day + 20*time.Minute)}}),
+		record("b", 3, 6*day, "Superseded", nil), record("b", 4, 5*day, "Unchecked", nil), record("b", 5, 4*day, "Verified", object{"type": "Repair"}),
+	}})
+	page := open(t, of, look{route: "/dora"})
+	page.shows(".tiles", "0.2 per week", "40%", "30m median", "1h median")
+	page.shows("main", "Left out: 1 superseded, 1 not checked.", "66.7% of verified releases have no commit time.")
+	page.shows("section:has(#namespaces)", "shop", "40%", "42.9%")
+	if bars := eval[int](page, `document.querySelectorAll(".tile .value").length`); bars == 0 || bars > 4*13 {
+		t.Errorf("the tiles have %d bars", bars)
+	}
+	text := eval[string](page, `new Promise((done) => { const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then(done); return create.call(URL, blob); }; [...document.querySelectorAll("button")].find((one) => one.innerText.includes("CSV")).click(); })`)
+	if want := "namespace,deployments,verified,failed,superseded,unchecked,change_fail_rate,recovery_seconds_median,lead_time_seconds_median\r\nshop,2,3,2,1,1,0.4,1800,3600\r\n"; text != want {
+		t.Errorf("the CSV is %q, want %q", text, want)
+	}
+}
+
+func TestSettingsShowValuesAndProblems(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{route: "/settings"})
+	page.shows("main", "isBlockingUp", "on", "default", "checkTimeout", "10m", "set by the platform team", "the content is no duration")
+	page.shows("footer", "kubectl altershield settings")
+}
+
+func TestDoctorShowsTheSentencesOfThePlugin(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{route: "/doctor"})
+	page.shows("main", "Problems: 1.", "problem", "leader", "altershield-0", "kubectl -n altershieldoperator-system get pods", "1.34.1", "list leases.coordination.k8s.io")
+	page.click(".languages button", "中文")
+	page.shows("main", "问题：1 个。", "您无权 list leases.coordination.k8s.io")
+}
+
+func TestUnknownViewLeadsBack(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{route: "/nowhere/at/all"})
+	page.shows("main", "There is no such view.")
+	page.click("main a", "Back to the overview")
+	page.shows("main", "shop/web")
+}
