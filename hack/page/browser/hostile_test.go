@@ -81,7 +81,7 @@ func TestForbiddenListIsTold(t *testing.T) {
 func hostile() []string {
 	return []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `javascript:alert(1)`, `[x](javascript:alert(1))`, `https://evil.example/"onmouseover="alert(1)`, `http://user:secret@evil.example/`,
-		"\u202Egnp.exe\u202C \u2067\u200F", "{{constructor.constructor('alert(1)')()}}", strings.Repeat("very-long-", 2_000), `</title><svg onload=alert(1)>`, "line\nbreak\u0000\u0007", `'; rm -rf / #`,
+		"\u202Egnp.exe\u202C \u2067\u200F", "{{constructor.constructor('alert(1)')()}}", strings.Repeat("very-long-", 1_000), `</title><svg onload=alert(1)>`, "line\nbreak\u0000\u0007", `'; rm -rf / #`,
 	}
 }
 
@@ -140,28 +140,34 @@ func TestHostileTextsAreInert(t *testing.T) {
 		for _, one := range shop() {
 			releases = append(releases, poisoned(t, one, text).(object), with(poisoned(t, one, text).(object), object{"state": "Suspend", "namespace": one["namespace"], "kind": one["kind"], "workload": one["workload"]}))
 		}
-		of := serve(t, releases, given)
+		page := open(t, serve(t, releases, given), look{width: 800, height: 700})
 		for name, route := range views() {
-			page := open(t, of, look{route: route, width: 800, height: 700})
-			page.settled()
-			if found := page.violations(); len(found) > 0 {
-				t.Errorf("%s with %.40q violates the policy: %v", name, text, found)
-			}
-			if bad := eval[[]string](page, `[...document.querySelectorAll("a[href]")].map((one) => one.href).filter((one) => !/^https?:/.test(one) || one.includes("@"))`); len(bad) > 0 {
-				t.Errorf("%s with %.40q has links %v", name, text, bad)
-			}
-			if bad := eval[int](page, `document.querySelectorAll("#page script, #page img, #page [onerror], #page [onload], #page [onmouseover], #page [style], #page iframe").length`); bad > 0 {
-				t.Errorf("%s with %.40q has %d elements of the text", name, text, bad)
-			}
-			if shown := page.text("#page"); strings.ContainsAny(shown, "\u202E\u2067\u200F\u0000\u0007") {
-				t.Errorf("%s with %.40q shows control characters", name, text)
-			}
+			page.goTo(route)
+			page.isInert(name, text)
 			if name == "first" && text == hostile()[6] {
 				page.shows("main", "⟨U+202E⟩gnp.exe⟨U+202C⟩")
 			}
-			if wide := eval[int](page, "document.documentElement.scrollWidth"); wide > 800 {
-				t.Errorf("%s with %.40q is %d pixels wide, want 800", name, text, wide)
-			}
 		}
+	}
+}
+
+// isInert checks that a view takes a text for nothing but a text.
+func (s *tab) isInert(name, text string) {
+	s.t.Helper()
+	if found := s.violations(); len(found) > 0 {
+		s.t.Errorf("%s with %.40q violates the policy: %v", name, text, found)
+	}
+	if bad := eval[[]string](s, `[...document.querySelectorAll("a[href]")].map((one) => one.href).filter((one) => !/^https?:/.test(one) || one.includes("@"))`); len(bad) > 0 {
+		s.t.Errorf("%s with %.40q has links %v", name, text, bad)
+	}
+	if bad := eval[int](s, `document.querySelectorAll("#page script, #page img, #page [onerror], #page [onload], #page [onmouseover], #page [style], #page iframe").length`); bad > 0 {
+		s.t.Errorf("%s with %.40q has %d elements of the text", name, text, bad)
+	}
+	raw := `[...document.querySelectorAll("#page *")].filter((one) => [...one.childNodes].concat([...one.attributes].filter((inner) => inner.name !== "value" && inner.name !== "href")).some((inner) => inner.nodeType !== 1 && /[\u202e\u2067\u200f\u0000\u0007]/.test(inner.data ?? inner.value))).map((one) => one.outerHTML.slice(0, 200))`
+	if shown := eval[[]string](s, raw); len(shown) > 0 {
+		s.t.Errorf("%s with %.40q shows control characters in %v", name, text, shown)
+	}
+	if wide := eval[int](s, "document.documentElement.scrollWidth"); wide > 800 {
+		s.t.Errorf("%s with %.40q is %d pixels wide, want 800", name, text, wide)
 	}
 }

@@ -62,10 +62,14 @@ type tab struct {
 	t    testing.TB
 	ctx  context.Context
 	fake *fake
+	// scheme is light or dark.
+	scheme string
 
 	mutex sync.Mutex
 	// complaints are exceptions, reports of the content security policy and dialogs; requests are the addresses that were asked for.
 	complaints, requests []string
+	// pending are the requests without an answer, but for the stream, which has no end.
+	pending map[network.RequestID]bool
 }
 
 // browserOf returns the context of the one browser of the tests.
@@ -102,7 +106,7 @@ func openAt(t testing.TB, of *fake, with look, address string) *tab {
 		t.Fatalf("start the browser: %v", err)
 	}
 	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext())
-	shown := &tab{t: t, ctx: ctx, fake: of}
+	shown := &tab{t: t, ctx: ctx, fake: of, pending: map[network.RequestID]bool{}}
 	t.Cleanup(func() {
 		cancel()
 		for _, complaint := range shown.said() {
@@ -135,12 +139,8 @@ func openAt(t testing.TB, of *fake, with look, address string) *tab {
 		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
 		return err
 	})
-	shown.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
-		return err
-	})
+	shown.scheme = scheme
+	shown.media("")
 	shown.do(chromedp.EmulateViewport(with.width, with.height))
 	// A policy that is violated is told to the console, and here as well, so that a test sees it whatever the console's level.
 	shown.call(func(ctx context.Context) error {
@@ -167,6 +167,13 @@ func (s *tab) hear(event any) {
 		s.complaints = append(s.complaints, "dialog: "+event.Message)
 	case *network.EventRequestWillBeSent:
 		s.requests = append(s.requests, event.Request.URL)
+		if !strings.Contains(event.Request.URL, "/api/stream") {
+			s.pending[event.RequestID] = true
+		}
+	case *network.EventLoadingFinished:
+		delete(s.pending, event.RequestID)
+	case *network.EventLoadingFailed:
+		delete(s.pending, event.RequestID)
 	}
 }
 
@@ -268,8 +275,34 @@ var errGone = errors.New("the test cut the stream")
 // settled waits until the page shows all that it asked for.
 func (s *tab) settled() {
 	s.t.Helper()
-	s.until(`document.querySelector("main h1, main h2") && !/Loading…|加载中…|Examining|正在检查/.test(document.querySelector("main").innerText)`)
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		s.drawn()
+		s.until(`document.querySelector("main h1, main h2") && !/Loading…|加载中…|Examining|正在检查/.test(document.querySelector("main").innerText)`)
+		s.mutex.Lock()
+		pending := len(s.pending)
+		s.mutex.Unlock()
+		if pending == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%d requests have no answer", pending)
+		}
+	}
+	s.drawn()
+}
+
+// drawn waits until the page has drawn what it has.
+func (s *tab) drawn() {
+	s.t.Helper()
 	eval[bool](s, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+}
+
+// goTo goes to another view.
+func (s *tab) goTo(route string) {
+	s.t.Helper()
+	address := "#/" + strings.TrimPrefix(route, "/")
+	eval[bool](s, fmt.Sprintf(`new Promise((done) => { if (location.hash === %q) { done(true); return; } addEventListener("hashchange", () => done(true), { once: true }); location.hash = %q; })`, address, address))
+	s.settled()
 }
 
 const (
@@ -282,4 +315,15 @@ const (
 // typed types a text into a field.
 func typed(selector, text string) chromedp.Action[chromedp.Void] {
 	return chromedp.SendKeys(chromedp.CSS(selector), text)
+}
+
+// media shows the page as on a medium, such as print.
+func (s *tab) media(medium string) {
+	s.t.Helper()
+	s.call(func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: s.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	})
 }

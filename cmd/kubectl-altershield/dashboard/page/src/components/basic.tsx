@@ -60,10 +60,14 @@ const looks: Record<State, [string, Tone]> = {
   Running: ["turn", "busy"], Pending: ["turn", "busy"], Superseded: ["ring", "quiet"], NotChecked: ["ring", "quiet"],
 };
 
+export function toneOf(state: State): Tone {
+  return looks[state]?.[1] ?? "quiet";
+}
+
 // StateMark shows a state by its mark, its colour and its word.
 export function StateMark({ of }: { of: State }) {
   const [shape, tone] = looks[of] ?? ["ring", "quiet"];
-  return <span class={`state ${tone}`} title={t().states[of]}><Mark shape={shape} tone={tone} />{of}</span>;
+  return <span class={`state ${tone}`} title={t().states[of]}><Mark shape={shape} tone={tone} />{shown(of)}</span>;
 }
 
 export function Tag({ tone, children }: { tone?: Tone; children: ComponentChildren }) {
@@ -93,7 +97,7 @@ export function Copy({ line, label }: { line: string; label?: string }) {
   return (
     <span class="copy">
       <code><bdi>{shown(line)}</bdi></code>
-      <button onClick={copy} title={line}>{label ?? t().copy}</button>
+      <button onClick={copy} title={shown(line)}>{label ?? t().copy}</button>
       <span class="told" role="status">{told}</span>
     </span>
   );

@@ -77,8 +77,8 @@ const marks: Record<string, string> = {
 export function ReleaseMark({ item, at, from, to }: { item: Recorded; at: number; from: number; to: number }) {
   const outcome = outcomeOf(item);
   return (
-    <svg x={`${Math.round(((at - from) / (to - from)) * 10_000) / 100}%`} y="11" class={`release ${outcome}`} overflow="visible">
-      <title>{`${shown(item.workload.name)} ${t().releaseNumber(item.release)}: ${outcome}, ${absolute(at)}`}</title>
+    <svg x={`${Math.round(((at - from) / (to - from)) * 10_000) / 100}%`} y="11" class={outcome in marks ? `release ${outcome}` : "release"} overflow="visible">
+      <title>{`${shown(item.workload.name)} ${t().releaseNumber(item.release)}: ${shown(outcome)}, ${absolute(at)}`}</title>
       <circle r="8" class="target" /><path d={marks[outcome]} />
     </svg>
   );

@@ -12,7 +12,7 @@ export interface Column<Row> {
 // Table is a table with headers. On a narrow screen each row is a card, whose cells have their header beside them; the roles keep it a table.
 export function Table<Row>({ caption, columns, rows, id, aligned }: { aligned?: boolean; caption: string; columns: Column<Row>[]; rows: Row[]; id: (row: Row) => string }) {
   return (
-    <table role="table" class={aligned ? "aligned" : undefined}>
+    <div class="scroll"><table role="table" class={aligned ? "aligned" : undefined}>
       <caption class="hidden">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">{columns.map((column) => <th role="columnheader" scope="col" class={[column.kind, column.width].filter(Boolean).join(" ") || undefined}>{column.name}</th>)}</tr>
@@ -23,12 +23,12 @@ export function Table<Row>({ caption, columns, rows, id, aligned }: { aligned?: 
             {columns.map((column) => {
               const content = column.cell(row);
               return column.kind === "head"
-                ? <th role="rowheader" scope="row" class="head">{content}</th>
-                : <td role="cell" class={column.kind} data-label={column.name} data-empty={content === null || content === "" || content === undefined ? "" : undefined}>{content}</td>;
+                ? <th role="rowheader" scope="row" class="head"><div class="cell">{content}</div></th>
+                : <td role="cell" class={column.kind} data-label={column.name} data-empty={content === null || content === "" || content === undefined ? "" : undefined}>{column.kind === "wide" ? content : <div class="cell">{content}</div>}</td>;
             })}
           </tr>
         ))}
       </tbody>
-    </table>
+    </table></div>
   );
 }

@@ -30,7 +30,7 @@ export function Calendar() {
     { name: t().nextTime, kind: "narrow", cell: (freeze) => <At time={freeze.next} as={moment} /> },
     { name: t().parked, kind: "number", cell: (freeze) => freeze.parked },
     { name: t().reason, kind: "wide", cell: (freeze) => freeze.reason && <Text of={freeze.reason} /> },
-    ...(acts ? [{ name: "", kind: "narrow", cell: (freeze: Freeze) => freeze.lock && freeze.active && <button onClick={() => show({ verb: unlockVerb(freeze.name), namespace: freeze.namespace })}>{t().unlock}</button> } as Column<Freeze>] : []),
+    ...(acts ? [{ name: t().act, kind: "narrow", cell: (freeze: Freeze) => freeze.lock && freeze.active && <button onClick={() => show({ verb: unlockVerb(freeze.name), namespace: freeze.namespace })}>{t().unlock}</button> } as Column<Freeze>] : []),
   ];
   return (
     <>

@@ -12,7 +12,7 @@ export function Doctor() {
   const { data, error, loading, again } = useResource<Diagnosis>("doctor", {});
   const columns: Column<Finding>[] = [
     { name: t().outcome, kind: "narrow", cell: (finding) => <Result of={finding.result} /> },
-    { name: t().topic, kind: "head", cell: (finding) => sentence("topic." + finding.topic, []) },
+    { name: t().topic, kind: "head", cell: (finding) => shown(sentence("topic." + finding.topic, [])) },
     { name: t().finding, kind: "wide", cell: (finding) => <bdi class="text">{shown(sentence("symptom." + finding.symptom, finding.values ?? []))}</bdi> },
     { name: t().help, kind: "wide", cell: (finding) => finding.help && <Copy line={finding.help} label={t().copyLine} /> },
   ];

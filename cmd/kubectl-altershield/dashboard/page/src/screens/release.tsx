@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Actions } from "../components/actions";
-import { At, Copy, Failure, Notes, Section, StateMark, Tag, Text, Version, Name } from "../components/basic";
+import { At, Copy, Failure, Name, Notes, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
 import { PodBar } from "../components/bar";
 import { PodCells } from "../components/cells";
 import { Timeline } from "../components/timeline";
@@ -14,21 +14,24 @@ import { moment } from "../time";
 import type { PodList, Release, Status, Way, Why, Workload } from "../types";
 import { Changes, EventsOf, History, PoliciesOf, Verdicts } from "./parts";
 
-// useSettled returns a value that follows another one after it stayed the same for a second: a release changes with every pod.
-function useSettled<T>(value: T): T {
-  const [settled, settle] = useState(value);
+// useChanges counts the changes of a value, once it stayed the same for a second: a release changes with every pod. That it comes is no change.
+function useChanges(value: string | undefined): number {
+  const [seen, see] = useState({ value, count: 0 });
   useEffect(() => {
-    const timer = setTimeout(() => settle(value), 1_000);
+    if (value === seen.value) {
+      return undefined;
+    }
+    const timer = setTimeout(() => see({ value, count: seen.count + (seen.value === undefined ? 0 : 1) }), seen.value === undefined ? 0 : 1_000);
     return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
+  }, [value, seen]);
+  return seen.count;
 }
 
 export function ReleasePage({ of }: { of: Reference }) {
   const live = byWorkload.value.get(keyOf({ namespace: of.namespace, kind: of.kind, workload: of.name }));
   const [acted, act] = useState(0);
-  const occasion = `${useSettled(JSON.stringify(live))} ${acted}`;
-  const query = { namespace: of.namespace, kind: of.kind, name: of.name, apiVersion: live?.workloadAPIVersion };
+  const occasion = useChanges(live && JSON.stringify(live)) + acted;
+  const query = { namespace: of.namespace, kind: of.kind, name: of.name };
   const status = useResource<Status>("status", query, occasion);
   const pods = useResource<PodList>("pods", query, occasion);
   const why = useResource<Why>("why", query, occasion);
@@ -98,7 +101,7 @@ function Reasons({ release, why }: { release: Release; why?: Why }) {
     return null;
   }
   return (
-    <div class={`reasons ${release.state}`}>
+    <div class={`reasons ${toneOf(release.state)}-edge`}>
       {(release.why || release.reason) && <p class="why"><strong>{t().why}</strong> <Text of={release.why || release.reason} /></p>}
       {failures.length > 0 && (
         <ul class="failures" aria-label={t().failures}>
@@ -115,8 +118,8 @@ function WayOut({ way }: { way: Way }) {
   return (
     <li class={way.may === false ? "denied" : ""}>
       <span>
-        {t().ways[way.name] ?? way.name} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
-        <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(rightOf(way.needs))}</span>
+        {t().ways[way.name] ?? shown(way.name)} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
+        <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(shown(rightOf(way.needs)))}</span>
       </span>
       <Copy line={way.command} label={t().copyLine} />
     </li>
