@@ -145,6 +145,7 @@ func openAt(t testing.TB, of *fake, with look, address string) *tab {
 	// A policy that is violated is told to the console, and here as well, so that a test sees it whatever the console's level.
 	shown.call(func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			new MutationObserver((_, watch) => { if (document.querySelector("tbody tr")) { window.firstRow = performance.now(); watch.disconnect(); } }).observe(document, { childList: true, subtree: true });
 			window.violations = []; document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective + " " + event.blockedURI + " " + event.sample));`})
 		return err
 	})

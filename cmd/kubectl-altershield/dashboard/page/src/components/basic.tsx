@@ -4,7 +4,7 @@ import { now } from "../live";
 import { partsOf, shown } from "../text/safe";
 import { noteOf } from "../text/sentences";
 import { t } from "../text";
-import { absolute, span } from "../time";
+import { absolute, number, span } from "../time";
 import type { Note, State } from "../types";
 
 const longest = 400;
@@ -106,7 +106,7 @@ export function Copy({ line, label }: { line: string; label?: string }) {
 export function Section({ id, title, count, children }: { id: string; title: string; count?: number; children: ComponentChildren }) {
   return (
     <section aria-labelledby={id}>
-      <h2 id={id}>{title}{count !== undefined && <span class="count">{count}</span>}</h2>
+      <h2 id={id}>{title}{count !== undefined && <span class="count">{number(count)}</span>}</h2>
       {children}
     </section>
   );
