@@ -18,6 +18,7 @@ package changeworkload
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -31,7 +32,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -181,6 +184,40 @@ func TestReconcileForgetsTheLooksOfAReleaseThatIsGone(t *testing.T) {
 			<-asked // else the hanging look would still be under way
 			g.Expect(<-p.woken).To(Equal(record.Name))
 			close(source.answer)
+		})
+	}
+}
+
+func TestReconcileCountsALookOnceItsVerdictIsSaved(t *testing.T) {
+	for name, saved := range map[string]bool{"saved": true, "not saved": false} {
+		t.Run(name, func(t *testing.T) {
+			g, record := NewWithT(t), recordAt(2, version, "Success", "AllPodsPassed")
+			objects := append(sleepOf(1), watched(record, judged(), ofPrometheus())...)
+			p := newPlane(t, append(objects, finishedPod(1), passedBatch(1)), nil)
+			source := newHanging(t, p)
+			close(source.answer)
+			p.Sources = source.Sources
+			p.reconcile()
+			g.Expect(<-p.woken).To(Equal(record.Name))
+			if !saved {
+				p.Client = interceptor.NewClient(p.Client.(client.WithWatch), interceptor.Funcs{
+					SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+						return errors.New("the API server is away")
+					},
+				})
+			}
+			_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+			g.Expect(err == nil).To(Equal(saved))
+
+			last := looks.Look{
+				Record: client.ObjectKeyFromObject(record), Release: 2, Check: decide.CheckID{Policy: "default/own", Name: "errors"},
+				Source: "VerificationSource prometheus", At: p.Clock.Now().Add(15 * time.Second), Last: true,
+			}
+			_, stands, err := looks.Read(p.Looks, last, measure.Readings{}, func(context.Context) (measure.Readings, error) {
+				return measure.Readings{}, nil
+			})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(stands).To(Equal(!saved), "a decision that isn't saved is made again by the same look, and no other one is")
 		})
 	}
 }
