@@ -93,6 +93,15 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 		}
 		return found
 	}
+	// taint gives the node first-14 the taint of all, and others.
+	taint := func(ctx context.Context, others ...corev1.Taint) {
+		GinkgoHelper()
+		var node corev1.Node
+		Expect(kube.Get(ctx, client.ObjectKey{Name: "first-14"}, &node)).To(Succeed())
+		whole := client.MergeFrom(node.DeepCopy())
+		node.Spec.Taints = append([]corev1.Taint{{Key: "agents", Effect: corev1.TaintEffectNoSchedule}}, others...)
+		Expect(kube.Patch(ctx, &node, whole)).To(Succeed())
+	}
 
 	BeforeEach(func(ctx context.Context) {
 		permitDeletions(ctx)
@@ -156,6 +165,8 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 	})
 
 	It("keeps the version before elsewhere when a pod there fails, until a repair", slow, func(ctx context.Context) {
+		By("keeping a pod there from coming, so that the release can't pass before its verdict")
+		taint(ctx, corev1.Taint{Key: "away", Effect: corev1.TaintEffectNoSchedule})
 		patch(ctx, "bad", "")
 		batch := "daemonsets.agent--x--" + agent(ctx).Labels["admission-webhook-altershield.antgroup.com/version"] + "--x--1"
 		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(batch))
@@ -168,6 +179,8 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 			g.Expect(zones(ctx, "123")["b"]).To(Equal(17))
 		}).WithTimeout(3 * time.Second).Should(Succeed())
 
+		taint(ctx)
+		Eventually(func() map[string]int { return zones(ctx, "bad") }).Should(Equal(map[string]int{"a": 3}))
 		patch(ctx, "repaired", `"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}`)
 		Expect(agent(ctx).Annotations).To(HaveKeyWithValue(held, "3-first-nodes"))
 		verified(ctx, 3)
