@@ -31,7 +31,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -76,7 +79,7 @@ func newHanging(t *testing.T, p *plane) *hanging {
 	object := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "prometheus"}}
 	object.Spec = appv1alpha1.VerificationSourceSpec{
 		Type: "Prometheus", URL: server.URL,
-		Limits: appv1alpha1.SourceLimits{QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 600, MaxBytes: 8388608, MaxSeries: 2000},
+		Limits: appv1alpha1.SourceLimits{QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 600, MaxBytes: 8388608, MaxSeries: 5000},
 	}
 	failure, err := source.Look(t.Context(), object)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -152,6 +155,9 @@ func TestReconcileGoesOnWhileASourceHangs(t *testing.T) {
 	g.Expect(source.asked.Load()).To(Equal(int32(2)), "the queries of bad events and of all, once")
 }
 
+// unread is what a look that takes too long sees.
+func unread(error) measure.Readings { return measure.Readings{} }
+
 func TestReconcileForgetsTheLooksOfAReleaseThatIsGone(t *testing.T) {
 	for name, end := range map[string]func(g *WithT, p *plane, record *appv1alpha1.ChangeWorkload){
 		"with its record": func(g *WithT, p *plane, record *appv1alpha1.ChangeWorkload) {
@@ -176,7 +182,7 @@ func TestReconcileForgetsTheLooksOfAReleaseThatIsGone(t *testing.T) {
 			asked := make(chan struct{})
 			check := decide.CheckID{Policy: "default/own", Name: "errors"}
 			look := looks.Look{Record: client.ObjectKeyFromObject(record), Release: 2, Check: check, Source: "other"}
-			_, _, err := looks.Read(p.Looks, look, measure.Readings{}, func(context.Context) (measure.Readings, error) {
+			_, _, err := looks.Read(p.Looks, look, unread, func(context.Context) (measure.Readings, error) {
 				close(asked)
 				return measure.Readings{}, nil
 			})
@@ -213,11 +219,32 @@ func TestReconcileCountsALookOnceItsVerdictIsSaved(t *testing.T) {
 				Record: client.ObjectKeyFromObject(record), Release: 2, Check: decide.CheckID{Policy: "default/own", Name: "errors"},
 				Source: "VerificationSource prometheus", At: p.Clock.Now().Add(15 * time.Second), Last: true,
 			}
-			_, stands, err := looks.Read(p.Looks, last, measure.Readings{}, func(context.Context) (measure.Readings, error) {
+			_, stands, err := looks.Read(p.Looks, last, unread, func(context.Context) (measure.Readings, error) {
 				return measure.Readings{}, nil
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(stands).To(Equal(!saved), "a decision that isn't saved is made again by the same look, and no other one is")
 		})
 	}
+}
+
+func TestReconcileTellsWhyASourceGaveNoAnswer(t *testing.T) {
+	g, record := NewWithT(t), recordAt(2, version, "Success", "AllPodsPassed")
+	objects := append(sleepOf(1), watched(record, judged(), ofPrometheus())...)
+	p := newPlane(t, append(objects, finishedPod(1), passedBatch(1)), nil)
+	p.Sources = &metricsource.Sources{Namespace: "altershieldoperator-system", Clock: p.Clock}
+	p.Sources.Client = interceptor.NewClient(p.api, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "verificationsources"}, key.Name, errors.New("no"))
+		},
+	})
+	p.reconcile()
+	g.Expect(<-p.woken).To(Equal(record.Name))
+	_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+	g.Expect(err).To(MatchError(ContainSubstring("is forbidden")), "for the log")
+	p.Clock = clocktesting.NewFakePassiveClock(p.Clock.Now().Add(time.Minute))
+	p.Looks.Clock = p.Clock
+	p.reconcile()
+	g.Expect(p.checkOf("sleep").Message).To(HavePrefix("VerificationSource prometheus: no answer within 1m0s: reading metrics for the check errors of default/own: "))
+	g.Expect(p.checkOf("sleep").Message).To(ContainSubstring("is forbidden"))
 }

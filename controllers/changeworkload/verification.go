@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -132,7 +133,9 @@ func (r *Reconciler) observeMetrics(record *appv1alpha1.ChangeWorkload, seen *de
 			Record: client.ObjectKeyFromObject(record), Release: pods.Number, Check: check.CheckID, Source: "VerificationSource " + check.Source(),
 			At: at, Until: at.Add(check.Interval), Last: check.Ended,
 		}
-		nothing := measure.Readings{Reason: appv1alpha1.ReasonSourceUnavailable, Message: look.Source + ": no answer within " + looks.Patience.String()}
+		nothing := func(last error) measure.Readings {
+			return measure.Readings{Reason: appv1alpha1.ReasonSourceUnavailable, Message: source.NoAnswer(look.Source, looks.Patience, last)}
+		}
 		readings, there, err := looks.Read(r.Looks, look, nothing, func(ctx context.Context) (measure.Readings, error) {
 			return verification.Read(ctx, r.Sources, pods, check, now)
 		})

@@ -79,8 +79,8 @@ type task struct {
 	// next is the look that waits or is being made, read makes it.
 	next Look
 	read func(context.Context) (any, error)
-	// nothing is what it sees if it takes too long.
-	nothing any
+	// nothing returns what it sees if it takes too long, with why the last one failed, nil if that isn't known.
+	nothing func(last error) any
 	state   state
 	// since is when the release began to wait for what a look sees, zero while it doesn't.
 	since time.Time
@@ -93,8 +93,8 @@ type task struct {
 
 // failing is how the looks fail since the last one that didn't.
 type failing struct {
-	// err is the error of the last one until it was returned.
-	err error
+	// err is the error of the last one until it was returned, last is what is told of it from then on.
+	err, last error
 	// times is how often they did, and until is when the next one is made.
 	times int
 	until time.Time
@@ -131,16 +131,19 @@ func (b *Background) Start(ctx context.Context, queue workqueue.TypedRateLimitin
 }
 
 // Read returns what a look sees. If it isn't there yet, it is made in the background with read, which must not read what the caller changes
-// later, and the release is reconciled again then. One that takes too long sees nothing. An error of read is returned once. Then the look is
-// made again, the later the more often it failed, and the release goes on without it meanwhile.
-func Read[T any](b *Background, look Look, nothing T, read func(context.Context) (T, error)) (seen T, there bool, err error) {
-	found, err := b.find(look, nothing, func(ctx context.Context) (any, error) { return read(ctx) })
+// later, and the release is reconciled again then. One that takes too long sees nothing, for the last error, nil if there is none. An error of read
+// is returned once. Then the look is made again, the later the more often it failed, and the release goes on without it meanwhile.
+func Read[T any](
+	b *Background, look Look, nothing func(last error) T, read func(context.Context) (T, error),
+) (seen T, there bool, err error) {
+	none := func(last error) any { return nothing(last) }
+	found, err := b.find(look, none, func(ctx context.Context) (any, error) { return read(ctx) })
 	seen, there = found.(T)
 	return seen, there, err
 }
 
 // find returns nil if the look isn't there yet.
-func (b *Background) find(look Look, nothing any, read func(context.Context) (any, error)) (any, error) {
+func (b *Background) find(look Look, nothing func(error) any, read func(context.Context) (any, error)) (any, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	of, now := b.taskOf(&look), b.Clock.Now()
@@ -161,7 +164,7 @@ func (b *Background) find(look Look, nothing any, read func(context.Context) (an
 		of.made.returned, of.since = true, now
 		return of.made.seen, nil
 	case now.Sub(of.since) >= Patience:
-		return nothing, nil
+		return nothing(of.failing.last), nil
 	default:
 		return nil, nil
 	}
@@ -169,7 +172,7 @@ func (b *Background) find(look Look, nothing any, read func(context.Context) (an
 
 // ask has a look made, unless one is under way. After a failure, the release is reconciled again when it is time: without that, a look that fails at
 // once would be made again at once, for ever, as the release is reconciled without an error in between.
-func (b *Background) ask(of *task, look Look, nothing any, read func(context.Context) (any, error)) {
+func (b *Background) ask(of *task, look Look, nothing func(error) any, read func(context.Context) (any, error)) {
 	if of.state == making {
 		return
 	}
@@ -268,15 +271,20 @@ func (t *task) call(ctx context.Context) (seen any, err error) {
 			for _, handle := range utilruntime.PanicHandlers {
 				handle(ctx, fault)
 			}
-			err = fmt.Errorf("panic: %v", fault)
+			err = &hidden{fault}
 		}
 	}()
 	seen, err = t.read(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return t.nothing, nil
+		return t.nothing(nil), nil // the error is that of the deadline
 	}
 	return seen, err
 }
+
+// hidden is a panic with a value that may be anything, which only the log shows.
+type hidden struct{ value any }
+
+func (h *hidden) Error() string { return fmt.Sprintf("panic: %v", h.value) }
 
 // finish has a release reconciled whose look was made, unless it was dropped.
 func (b *Background) finish(of *task, seen any, err error) {
@@ -295,7 +303,11 @@ func (b *Background) finish(of *task, seen any, err error) {
 
 // add adds a look that failed.
 func (f *failing) add(err error, now time.Time) {
-	f.err, f.until = err, now.Add(min(firstRetry<<min(f.times, 6), lastRetry))
+	f.err, f.last = err, err
+	if _, panicked := errors.AsType[*hidden](err); panicked {
+		f.last = errors.New("a fault of the operator, which its log has")
+	}
+	f.until = now.Add(min(firstRetry<<min(f.times, 6), lastRetry))
 	f.times++
 }
 

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -73,7 +74,7 @@ func look(record string, seconds int) Look {
 
 // read says what was read, as a reconcile does.
 func read(b *Background, look Look, ask func(context.Context) (string, error)) string {
-	seen, there, err := Read(b, look, "nothing", ask)
+	seen, there, err := Read(b, look, func(last error) string { return fmt.Sprint("nothing: ", last) }, ask)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -83,6 +84,9 @@ func read(b *Background, look Look, ask func(context.Context) (string, error)) s
 		return seen
 	}
 }
+
+// nothing is what a look that takes too long sees.
+const nothing = "nothing: <nil>"
 
 func says(what string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return what, nil }
@@ -189,7 +193,7 @@ func TestReadGivesUpAReleaseWhoseLooksAreNotOfUse(t *testing.T) {
 		g.Expect(read(b, last, saysIn(40*time.Second, "later"))).To(Equal("not there yet"))
 		time.Sleep(20 * time.Second)
 		last.At = look("web", 60).At
-		g.Expect(read(b, last, says("unused"))).To(Equal("nothing"))
+		g.Expect(read(b, last, says("unused"))).To(Equal(nothing))
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		last.At = look("web", 75).At
@@ -255,8 +259,8 @@ func TestReadGivesUpALookThatTakesTooLong(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		g.Expect(q.take()).To(HaveLen(20))
-		g.Expect(read(b, look("web-0", 60), says("fine"))).To(Equal("nothing"))
-		g.Expect(read(b, look("web-20", 60), says("unused"))).To(Equal("nothing"), "it waited for others as long")
+		g.Expect(read(b, look("web-0", 60), says("fine"))).To(Equal(nothing))
+		g.Expect(read(b, look("web-20", 60), says("unused"))).To(Equal(nothing), "it waited for others as long")
 		synctest.Wait()
 		g.Expect(read(b, look("web-0", 60), says("unused"))).To(Equal("fine"))
 	})
@@ -314,16 +318,16 @@ func TestReadMakesALookThatFailsLaterAndLater(t *testing.T) {
 		g.Expect(made).To(Equal(6), "in 31 seconds")
 		g.Expect(read(b, look("web", 30), fails)).To(Equal("error: forbidden"))
 		time.Sleep(29 * time.Second)
-		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"), "for a minute, there was no answer")
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing: forbidden"), "for a minute, there was no answer")
 		time.Sleep(3 * time.Second)
-		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"))
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing: forbidden"))
 		synctest.Wait()
 		g.Expect(read(b, look("web", 60), fails)).To(Equal("error: forbidden"), "for the log")
 		q.take()
-		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing"))
+		g.Expect(read(b, look("web", 60), fails)).To(Equal("nothing: forbidden"))
 		g.Expect(q.take()).To(Equal([]string{"web in 1m0s"}), "but no later")
 		time.Sleep(time.Minute)
-		g.Expect(read(b, look("web", 60), says("fine"))).To(Equal("nothing"))
+		g.Expect(read(b, look("web", 60), says("fine"))).To(Equal("nothing: forbidden"))
 		synctest.Wait()
 		g.Expect(read(b, look("web", 60), says("unused"))).To(Equal("fine"))
 		b.Counted(look("web", 60).Record)
@@ -337,6 +341,33 @@ func TestReadMakesALookThatFailsLaterAndLater(t *testing.T) {
 		g.Expect(read(b, next, says("unused"))).To(Equal("of the next release"))
 		g.Expect(q.take()).To(Equal([]string{"web", "web"}))
 	})
+}
+
+func TestReadTellsWhyThereIsNoAnswer(t *testing.T) {
+	for name, row := range map[string]struct {
+		ask      func(context.Context) (string, error)
+		expected string
+	}{
+		"an error": {func(context.Context) (string, error) { return "", errors.New("forbidden") }, "nothing: forbidden"},
+		"a panic, without its value": {
+			func(context.Context) (string, error) { panic("token-of-prometheus") }, "nothing: a fault of the operator, which its log has",
+		},
+		"its own deadline": {saysIn(time.Hour, "late"), nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			started(t, func(g *WithT, b *Background, q *queue) {
+				read(b, look("web", 0), row.ask)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				seen := read(b, look("web", 60), row.ask)
+				if strings.HasPrefix(seen, "error: ") { // for the log, once
+					seen = read(b, look("web", 60), row.ask)
+				}
+				g.Expect(seen).To(Equal(row.expected))
+				synctest.Wait()
+			})
+		})
+	}
 }
 
 func TestKeepDropsWhatIsNotAskedForAnyMore(t *testing.T) {

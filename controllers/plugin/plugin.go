@@ -78,17 +78,19 @@ func (a *Asker) ask(
 	record types.NamespacedName, release *checks.Scene, asked *plugin.Question,
 	ask func(context.Context, *checks.Scene, *plugin.Question) (plugin.Answer, error),
 ) (answer plugin.Answer, there bool, err error) {
-	source, reason := respondent(asked)
+	respondent, reason := respondentOf(asked)
 	look := looks.Look{
-		Record: record, Release: release.Number, Check: decide.CheckID{Policy: asked.Policy, Name: asked.Check}, Source: source,
+		Record: record, Release: release.Number, Check: decide.CheckID{Policy: asked.Policy, Name: asked.Check}, Source: respondent,
 		At: asked.At, Until: asked.Until, Last: asked.Last,
 	}
-	nothing := plugin.Broken(reason, source+": no answer within "+looks.Patience.String())
+	nothing := func(last error) plugin.Answer {
+		return plugin.Broken(reason, source.NoAnswer(respondent, looks.Patience, last))
+	}
 	return looks.Read(a.Looks, look, nothing, func(ctx context.Context) (plugin.Answer, error) { return ask(ctx, release, asked) })
 }
 
-// respondent names who is asked, and returns the reason why there is no answer if it gives none.
-func respondent(asked *plugin.Question) (name, reason string) {
+// respondentOf names who is asked, and returns the reason why there is no answer if it gives none.
+func respondentOf(asked *plugin.Question) (name, reason string) {
 	switch {
 	case asked.HTTP != nil:
 		return "VerificationSource " + asked.HTTP.SourceRef.Name, appv1alpha1.ReasonSourceUnavailable

@@ -75,3 +75,13 @@ func ExplainRedacted(fault error, late string, redact func(string) string) strin
 	}
 	return oneline.Of(redact(message), maxMessage)
 }
+
+// NoAnswer returns the message that something gave no answer within a time, with the error of the last try if there is one. Such an error is one of
+// the API server, and has no address.
+func NoAnswer(of string, within time.Duration, last error) string {
+	message := fmt.Sprintf("%s: no answer within %s", of, within)
+	if last == nil {
+		return message
+	}
+	return message + ": " + Explain(last, "the API server answered too late")
+}

@@ -31,7 +31,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/common/model"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -234,5 +236,21 @@ func TestConnect(t *testing.T) {
 			}
 			NewWithT(t).Expect(fmt.Sprint(map[string][]string(to.header))).To(Equal(row.expected))
 		})
+	}
+}
+
+func TestNoAnswer(t *testing.T) {
+	const without = "VerificationSource prometheus: no answer within 1m0s"
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", errors.New("no"))
+	for expected, last := range map[string]error{
+		without: nil,
+		without + `: reading Secret system/token: secrets "token" is forbidden: no`: fmt.Errorf("reading Secret system/token: %w", forbidden),
+		without + ": dial: connection refused": &url.Error{
+			Op: "Get", URL: "https://10.0.0.1:443/api", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")},
+		},
+		without + ": the API server answered too late":          &net.DNSError{IsTimeout: true},
+		without + ": first " + strings.Repeat("x", 247) + "...": errors.New("first\n" + strings.Repeat("x", 300)),
+	} {
+		NewWithT(t).Expect(NoAnswer("VerificationSource prometheus", time.Minute, last)).To(Equal(expected))
 	}
 }
