@@ -40,9 +40,12 @@ var _ measure.Check = Check{}
 // Source names the VerificationSource that has the alerts.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
 
-// Queries returns the query of the alerts that fire, of all namespaces: those of none, such as of a node, count as well.
+// The states of an alert. One whose rule has "for" is pending before it fires.
+const stateLabel, firing, pending = "alertstate", "firing", "pending"
+
+// Queries returns the query of the alerts that fire or are pending, of all namespaces: those of none, such as of a node, count as well.
 func (c Check) Queries(*checks.Scene, appv1alpha1.SourceLabels) ([]string, error) {
-	matching := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "alertstate", "firing")}
+	matching := []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, stateLabel, firing+"|"+pending)}
 	for _, name := range slices.Sorted(maps.Keys(c.Spec.MatchLabels)) {
 		matching = append(matching, labels.MustNewMatcher(labels.MatchEqual, name, c.Spec.MatchLabels[name]))
 	}
@@ -51,15 +54,15 @@ func (c Check) Queries(*checks.Scene, appv1alpha1.SourceLabels) ([]string, error
 
 // Judge judges a release by the alerts that fire. They fail the pods that they name, or all new pods if one of them names none.
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
-	firing := c.newAlerts(release, readings)
+	found := c.newAlerts(release, readings)
 	switch {
-	case len(firing) == 0 && terms.Ended:
+	case len(found) == 0 && terms.Ended:
 		return measure.Passed(appv1alpha1.ReasonCheckPassed, "no alert fires that didn't before", terms)
-	case len(firing) == 0:
+	case len(found) == 0:
 		return checks.Passed(terms.Again)
 	}
-	failed := measure.Failed(release, appv1alpha1.ReasonCheckFailed, describe(firing))
-	of := func(pod string) bool { return slices.ContainsFunc(firing, func(a alert) bool { return a.pod == pod }) }
+	failed := measure.Failed(release, appv1alpha1.ReasonCheckFailed, describe(found))
+	of := func(pod string) bool { return slices.ContainsFunc(found, func(a alert) bool { return a.pod == pod }) }
 	if !of("") {
 		failed.Pods = slices.DeleteFunc(failed.Pods, func(pod appv1alpha1.CheckedPod) bool { return !of(pod.Pod) })
 	}
@@ -83,28 +86,64 @@ type alert struct {
 }
 
 // newAlerts returns the alerts that may be due to the release, in the order in which they began to fire. One that fired before doesn't count,
-// also if it stopped and fires again; nor does one of another namespace that matchLabels doesn't name, or of a pod that doesn't run the release.
+// also if it stopped and fires again, nor one that was pending when the release began and stayed so until it fired; nor does one of another
+// namespace that matchLabels doesn't name, or of a pod that doesn't run the release.
 func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []alert {
 	_, anyNamespace := c.Spec.MatchLabels[readings.NamespaceLabel]
+	series, waiting := readings.Answer(0), map[string][]float64{}
+	for i := range series {
+		if series[i].Labels[stateLabel] == pending {
+			waiting[identity(series[i].Labels)] = series[i].Values
+		}
+	}
 	var found []alert
-	for _, series := range readings.Answer(0) {
-		namespace, pod := series.Labels[readings.NamespaceLabel], series.Labels[readings.PodLabel]
+	for i := range series {
+		all, values := series[i].Labels, series[i].Values
+		namespace, pod := all[readings.NamespaceLabel], all[readings.PodLabel]
 		own := slices.IndexFunc(release.New, func(p checks.Pod) bool { return p.Name == pod })
-		if pod != "" && own < 0 || namespace != "" && namespace != release.Namespace && !anyNamespace {
+		other := pod != "" && own < 0 || namespace != "" && namespace != release.Namespace && !anyNamespace
+		first := slices.IndexFunc(values, isThere)
+		if all[stateLabel] != firing || other || first < 0 {
 			continue
 		}
-		// The moment after the release began shows as well what fired just before, if no look was when it began: with long steps, anything may.
-		counts, _ := slices.BinarySearchFunc(readings.Moments, release.Began, time.Time.Compare)
-		counts++
-		if own >= 0 && release.New[own].Created.After(release.Began) { // older alerts are its predecessor's in a StatefulSet, of the same name
-			counts, _ = slices.BinarySearchFunc(readings.Moments, release.New[own].Created, time.Time.Compare)
-		}
-		if first := slices.IndexFunc(series.Values, isThere); first >= counts {
-			found = append(found, alert{nameOf(series.Labels), pod, readings.Moments[first]})
+		fires, waits := countsFrom(readings.Moments, release, own)
+		if first >= fires && pendingSince(waiting[identity(all)], first) >= waits {
+			found = append(found, alert{nameOf(all), pod, readings.Moments[first]})
 		}
 	}
 	slices.SortFunc(found, func(a, b alert) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.name, b.name)) })
 	return found
+}
+
+// countsFrom returns the first moment at which an alert counts that begins to fire, and the first one for an alert that is pending by then. own is
+// the new pod that it names, negative for none.
+func countsFrom(moments []time.Time, release *checks.Scene, own int) (fires, waits int) {
+	if own >= 0 && release.New[own].Created.After(release.Began) { // older alerts are its predecessor's in a StatefulSet, of the same name
+		created, _ := slices.BinarySearchFunc(moments, release.New[own].Created, time.Time.Compare)
+		return created, created
+	}
+	// The moment after the release began shows as well what fired just before, if no look was when it began: with long steps, anything may. What is
+	// pending there counts all the same: a fault of the release is pending at once, and would never count else.
+	began, exact := slices.BinarySearchFunc(moments, release.Began, time.Time.Compare)
+	if exact {
+		return began + 1, began + 1
+	}
+	return began + 1, began
+}
+
+// pendingSince returns the moment since which an alert that fires from a moment on was pending without a break.
+func pendingSince(values []float64, fires int) int {
+	for fires > 0 && values != nil && isThere(values[fires-1]) {
+		fires--
+	}
+	return fires
+}
+
+// identity tells alerts apart, whatever their state is.
+func identity(of map[string]string) string {
+	known := maps.Clone(of)
+	delete(known, stateLabel)
+	return labels.FromMap(known).String()
 }
 
 func isThere(value float64) bool { return !math.IsNaN(value) }

@@ -33,6 +33,9 @@ import (
 
 const interval = 15 * time.Second
 
+// state is the label of the state of an alert.
+const state = "alertstate"
+
 // began is the third of the moments.
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -71,9 +74,9 @@ func scene() *checks.Scene {
 
 func TestQueries(t *testing.T) {
 	for expected, matchLabels := range map[string]map[string]string{
-		`ALERTS{alertstate="firing"}`:                                nil,
-		`ALERTS{alertstate="firing",severity="page",team="shop"}`:    {"team": "shop", "severity": "page"},
-		`ALERTS{alertstate="firing",team="a\"} or up{x=~\".*\\\n|"}`: {"team": "a\"} or up{x=~\".*\\\n|"},
+		`ALERTS{alertstate=~"firing|pending"}`:                                nil,
+		`ALERTS{alertstate=~"firing|pending",severity="page",team="shop"}`:    {"team": "shop", "severity": "page"},
+		`ALERTS{alertstate=~"firing|pending",team="a\"} or up{x=~\".*\\\n|"}`: {"team": "a\"} or up{x=~\".*\\\n|"},
 	} {
 		g := NewWithT(t)
 		queries, err := firing(matchLabels).Queries(scene(), appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"})
@@ -100,10 +103,26 @@ func TestJudge(t *testing.T) {
 		"one that has ended": {
 			nil, []measure.Series{series("....1..")}, "alert HighErrorRate fires since 2026-01-01T00:00:30Z", both,
 		},
-		"one that fires since before":        {nil, []measure.Series{series(".111111")}, "", nil},
-		"one that fires since the beginning": {nil, []measure.Series{series("..11111")}, "", nil},
-		"one that fires again":               {nil, []measure.Series{series("1....11")}, "", nil},
-		"one that never fires":               {nil, []measure.Series{series(".......")}, "", nil},
+		"one that fires since before":             {nil, []measure.Series{series(".111111")}, "", nil},
+		"one that fires since the beginning":      {nil, []measure.Series{series("..11111")}, "", nil},
+		"one that fires again":                    {nil, []measure.Series{series("1....11")}, "", nil},
+		"one that never fires":                    {nil, []measure.Series{series(".......")}, "", nil},
+		"one that was pending before":             {nil, []measure.Series{series("....111"), series(".111...", state, "pending")}, "", nil},
+		"one that is pending since the beginning": {nil, []measure.Series{series("....111"), series("..11...", state, "pending")}, "", nil},
+		"one that is only pending":                {nil, []measure.Series{series("...1111", state, "pending")}, "", nil},
+		"one that was pending after the release began": {
+			nil, []measure.Series{series("....111"), series("...1...", state, "pending")}, "alert HighErrorRate fires since 2026-01-01T00:00:30Z", both,
+		},
+		"one that was pending before, and then anew": {
+			nil, []measure.Series{series(".....11"), series("11..1..", state, "pending")}, "alert HighErrorRate fires since 2026-01-01T00:00:45Z", both,
+		},
+		"one beside another one that was pending": {
+			nil, []measure.Series{series("....111"), series(".111...", state, "pending", "instance", "a")},
+			"alert HighErrorRate fires since 2026-01-01T00:00:30Z", both,
+		},
+		"of a pod whose predecessor's was pending": {
+			nil, []measure.Series{series(".....11", "exported_pod", "web-1"), series("...11..", state, "pending", "exported_pod", "web-1")}, "", nil,
+		},
 		"with a severity": {
 			nil, []measure.Series{series("...1111", "severity", "page")}, "alert HighErrorRate (severity page) fires since 2026-01-01T00:00:15Z", both,
 		},
