@@ -41,6 +41,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/latency"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/query"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 	"github.com/traas-stack/altershield-operator/controllers/source"
@@ -73,7 +74,7 @@ func sourcesOf(
 	object := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "prometheus", UID: "1"}}
 	object.Spec = appv1alpha1.VerificationSourceSpec{
 		Type: "Prometheus", URL: server.URL, AllowedNamespaces: &metav1.LabelSelector{},
-		Limits:     appv1alpha1.SourceLimits{QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 5, MaxBytes: 8388608, MaxSeries: 2000},
+		Limits:     appv1alpha1.SourceLimits{QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 5, MaxBytes: 8388608, MaxSeries: 5000},
 		Prometheus: &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}},
 	}
 	for _, change := range changes {
@@ -139,6 +140,33 @@ func TestRead(t *testing.T) {
 }
 
 // A quick release has no old pods beside the new ones.
+// 24 buckets are more than the twelve that client libraries have by default, 60 steps as many as a window has.
+func TestReadReadsHistogramsOfManyPodsWithTheDefaultLimits(t *testing.T) {
+	g := NewWithT(t)
+	var values []string
+	for step := range 60 {
+		values = append(values, fmt.Sprintf(`[%d,"123456"]`, began.Add(time.Duration(step)*15*time.Second).Unix()))
+	}
+	var series []string
+	for pod := range 200 {
+		for bucket := range 24 {
+			series = append(series, fmt.Sprintf(`{"metric":{"le":"%d.5","pod":"web-7d4b9c8f5d-%05d"},"values":[%s]}`, bucket, pod, strings.Join(values, ",")))
+		}
+	}
+	sources := sourcesOf(t, func(writer http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(writer, `{"status":"success","data":{"resultType":"matrix","result":[%s]}}`, strings.Join(series, ","))
+	}, testkit.NewFake(t, shop()))
+	slow := asked()
+	slow.Check = latency.Check{Spec: &appv1alpha1.LatencyCheck{
+		SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Metric: "request_seconds", ThresholdSeconds: "0.5",
+	}}
+	readings, err := verification.Read(t.Context(), sources, release(), slow, began.Add(14*time.Minute+25*time.Second))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(readings.Reason + readings.Message).To(BeEmpty())
+	g.Expect(readings.Answers[0]).To(HaveLen(4800))
+	g.Expect(len(readings.Moments)).To(BeNumerically("~", 60, 1))
+}
+
 func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 	for name, row := range map[string]struct {
 		baseline appv1alpha1.RatioBaseline

@@ -106,7 +106,7 @@ func TestVerificationSourcesHaveDefaults(t *testing.T) {
 	g.Expect(object["spec"]).To(Equal(map[string]any{
 		"type": "Prometheus", "url": "http://prometheus:9090", "auth": map[string]any{"type": "None"},
 		"limits": map[string]any{
-			"queriesPerSecond": int64(10), "burst": int64(20), "concurrent": int64(4), "timeoutSeconds": int64(5), "maxBytes": int64(8388608), "maxSeries": int64(2000),
+			"queriesPerSecond": int64(10), "burst": int64(20), "concurrent": int64(4), "timeoutSeconds": int64(5), "maxBytes": int64(8388608), "maxSeries": int64(5000),
 		},
 		"prometheus": map[string]any{"labels": map[string]any{"pod": "pod", "namespace": "namespace"}},
 	}))

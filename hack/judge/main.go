@@ -114,7 +114,7 @@ func judgeAll(ctx context.Context, address string, releases []release) (all []re
 		Type: appv1alpha1.SourcePrometheus, URL: address,
 		Prometheus: &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, EnforceNamespace: true},
 		Limits: appv1alpha1.SourceLimits{
-			QueriesPerSecond: 10_000, Burst: 1000, Concurrent: 4, TimeoutSeconds: 5, MaxBytes: 8 << 20, MaxSeries: 2000,
+			QueriesPerSecond: 10_000, Burst: 1000, Concurrent: 4, TimeoutSeconds: 5, MaxBytes: 8 << 20, MaxSeries: 5000,
 		},
 	}
 	metrics, err := replaytool.Open(ctx, nil, "", []*appv1alpha1.VerificationSource{source}, began())

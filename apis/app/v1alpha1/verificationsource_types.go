@@ -180,10 +180,10 @@ type SourceLimits struct {
 	// +kubebuilder:default=8388608
 	// +optional
 	MaxBytes int32 `json:"maxBytes,omitempty"`
-	// maxSeries is the number of series in the largest answer that is used.
+	// maxSeries is the number of series in the largest answer that is used. A histogram has one for each bucket of each pod.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
-	// +kubebuilder:default=2000
+	// +kubebuilder:default=5000
 	// +optional
 	MaxSeries int32 `json:"maxSeries,omitempty"`
 }
