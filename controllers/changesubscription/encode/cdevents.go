@@ -45,6 +45,9 @@ func cloudEvent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, i
 	if isOwn(kind) {
 		context["schemaUri"] = releaseSchema
 	}
+	if links := linksOf(event); len(links) > 0 {
+		context["links"] = links
+	}
 	return object{
 		"specversion": "1.0", "id": event.ID, "source": source, "type": kind, "time": at, "subject": subject["id"], "datacontenttype": "application/json",
 		"data": object{
@@ -52,6 +55,14 @@ func cloudEvent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, i
 			"customData": customData(event, images), "customDataContentType": "application/json",
 		},
 	}
+}
+
+// linksOf returns the links that are embedded in the context of an event.
+func linksOf(event *notice.Event) (links []object) {
+	for _, link := range event.Links {
+		links = append(links, object{"linkType": "RELATION", "linkKind": link.Kind, "target": object{"contextId": link.ID}})
+	}
+	return links
 }
 
 // typeOf returns the type of the CDEvent of an event: one of the specification where it has one.

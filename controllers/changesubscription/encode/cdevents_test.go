@@ -30,20 +30,31 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
 )
 
-// schemaOf returns a JSON schema. References, of links alone, are left out: the events have none.
+// schemaOf returns a JSON schema. Its reference, of links, is that of the only form that the events have.
 func schemaOf(t *testing.T, path ...string) validation.SchemaValidator {
 	t.Helper()
+	properties := readSchema(t, path...)
+	if links := properties.Properties["context"].Properties["links"]; links.Ref != nil {
+		link := readSchema(t, "testdata", "cdevents", "links", "embeddedlinkrelation.json")
+		properties.Properties["context"].Properties["links"] = apiextensionsv1.JSONSchemaProps{
+			Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: link},
+		}
+	}
 	g := NewWithT(t)
-	text, err := os.ReadFile(filepath.Join(path...))
-	g.Expect(err).NotTo(HaveOccurred())
-	var properties apiextensionsv1.JSONSchemaProps
-	g.Expect(json.Unmarshal(text, &properties)).To(Succeed())
 	var internal apiextensions.JSONSchemaProps
-	g.Expect(apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&properties, &internal, nil)).To(Succeed())
-	delete(internal.Properties["context"].Properties, "links")
+	g.Expect(apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(properties, &internal, nil)).To(Succeed())
 	validator, _, err := validation.NewSchemaValidator(&internal)
 	g.Expect(err).NotTo(HaveOccurred())
 	return validator
+}
+
+func readSchema(t *testing.T, path ...string) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	var properties apiextensionsv1.JSONSchemaProps
+	NewWithT(t).Expect(json.Unmarshal(text, &properties)).To(Succeed())
+	return &properties
 }
 
 // cdEvent returns an event as a CloudEvent, and the CDEvent in it.
@@ -76,7 +87,12 @@ func TestEveryEventIsACDEvent(t *testing.T) {
 	} {
 		t.Run(string(name), func(t *testing.T) {
 			g := NewWithT(t)
-			outer, inner := cdEvent(t, event(name, func(e *notice.Event) { e.Rollback = &appv1alpha1.Rollback{Release: 6} }))
+			outer, inner := cdEvent(t, event(name, func(e *notice.Event) {
+				e.Rollback, e.Links = &appv1alpha1.Rollback{Release: 6}, []notice.Link{{Kind: "TRIGGER", ID: "5328c37f-bb7e-4bb7-84ea-9f5f85e4a7ce"}}
+			}))
+			g.Expect(inner["context"]).To(HaveKeyWithValue("links", []any{map[string]any{
+				"linkType": "RELATION", "linkKind": "TRIGGER", "target": map[string]any{"contextId": "5328c37f-bb7e-4bb7-84ea-9f5f85e4a7ce"},
+			}}))
 			g.Expect(outer).To(And(
 				HaveKeyWithValue("specversion", "1.0"), HaveKeyWithValue("type", row.kind), HaveKeyWithValue("source", "/altershield/prod"),
 				HaveKeyWithValue("id", event(name).ID), HaveKeyWithValue("time", "2026-11-21T10:00:00Z"), HaveKeyWithValue("datacontenttype", "application/json"),
@@ -85,6 +101,9 @@ func TestEveryEventIsACDEvent(t *testing.T) {
 			if row.schema == "custom.json" {
 				g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "..", "..", "..", "docs", "schemas", "altershield-release.json")).ToAggregate()).To(Succeed())
 			}
+			inner["context"].(map[string]any)["links"] = []any{map[string]any{"linkType": "PARENT"}}
+			g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "testdata", "cdevents", row.schema))).NotTo(BeEmpty(), "links are looked at")
+			delete(inner["context"].(map[string]any), "links")
 			inner["unknown"] = true
 			g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "testdata", "cdevents", row.schema))).NotTo(BeEmpty(), "the schema is none of everything")
 		})

@@ -57,6 +57,8 @@ type Event struct {
 	Began time.Time
 	// Free reports whether a release that recovered was not suspended.
 	Free bool
+	// Links are the events from which this one follows.
+	Links []Link
 }
 
 // IsUrgent reports whether an event is told at once, and not in a digest.
@@ -109,7 +111,10 @@ func space() uuid.UUID {
 type Beginnings map[types.UID][]Beginning
 
 // Beginning is when a release began.
-type Beginning struct{ unix, release int64 }
+type Beginning struct {
+	unix, release int64
+	of            *appv1alpha1.ChangeWorkload
+}
 
 func (b Beginning) compare(other Beginning) int {
 	return cmp.Or(cmp.Compare(b.unix, other.unix), cmp.Compare(b.release, other.release))
@@ -129,7 +134,7 @@ func BeginningsOf(releases []appv1alpha1.ChangeWorkload) Beginnings {
 }
 
 func beginningOf(release *appv1alpha1.ChangeWorkload) Beginning {
-	return Beginning{release.Spec.CreateTimeUnix, release.Spec.Release}
+	return Beginning{release.Spec.CreateTimeUnix, release.Spec.Release, release}
 }
 
 // next returns when the next release of the workload of a release began, and whether there is one.
@@ -151,9 +156,10 @@ func Of(workload *appv1alpha1.ChangeWorkload, begun Beginnings, since time.Time)
 	}
 	found := &finder{workload: workload, begun: begun, since: since}
 	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
-	found.add(appv1alpha1.NotifyStarted, began, 0, "", "")
+	found.link(found.add(appv1alpha1.NotifyStarted, began, 0, "", ""))
 	if workload.Spec.IgnoredSuspend {
-		found.add(appv1alpha1.NotifyBypassed, began, began.Unix(), "IgnoredSuspend", "the release passed a suspension by the label "+appv1alpha1.LabelIgnoredSuspend)
+		found.link(found.add(
+			appv1alpha1.NotifyBypassed, began, began.Unix(), "IgnoredSuspend", "the release passed a suspension by the label "+appv1alpha1.LabelIgnoredSuspend))
 	}
 	if workload.Status.ObservedRelease == workload.Spec.Release {
 		found.addOfStatus(&workload.Status)
@@ -183,13 +189,13 @@ func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 	rolledBack := condition(status, appv1alpha1.ConditionRolledBack)
 	isRolledBack := rolledBack.Status == metav1.ConditionTrue
 	if isRolledBack {
-		f.addTransition(appv1alpha1.NotifyRolledBack, rolledBack, rolledBack.Reason, rolledBack.Message)
+		f.link(f.addTransition(appv1alpha1.NotifyRolledBack, rolledBack, rolledBack.Reason, rolledBack.Message))
 	}
 	switch {
 	case decide.IsSettled(f.workload) && f.workload.Spec.Rollback != nil:
-		f.addTransition(appv1alpha1.NotifyRollbackVerified, verified, verified.Reason, verified.Message)
+		f.link(f.addTransition(appv1alpha1.NotifyRollbackVerified, verified, verified.Reason, verified.Message))
 	case decide.IsSettled(f.workload):
-		f.addTransition(appv1alpha1.NotifyVerified, verified, verified.Reason, verified.Message)
+		f.link(f.addTransition(appv1alpha1.NotifyVerified, verified, verified.Reason, verified.Message))
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		f.add(appv1alpha1.NotifyUnchecked, time.Unix(status.EntryTimeUnix, 0), status.EntryTimeUnix, verified.Reason, verified.Message)
 	case verified.Reason == appv1alpha1.ReasonSuperseded && !isRolledBack:
@@ -237,9 +243,9 @@ func condition(status *appv1alpha1.ChangeWorkloadStatus, kind string) metav1.Con
 	return metav1.Condition{}
 }
 
-// addTransition adds an event that happened when a condition changed.
-func (f *finder) addTransition(name appv1alpha1.SubscribedEvent, changed metav1.Condition, reason, message string) {
-	f.add(name, changed.LastTransitionTime.Time, changed.LastTransitionTime.Unix(), reason, message)
+// addTransition adds an event that happened when a condition changed, and returns it as add does.
+func (f *finder) addTransition(name appv1alpha1.SubscribedEvent, changed metav1.Condition, reason, message string) *Event {
+	return f.add(name, changed.LastTransitionTime.Time, changed.LastTransitionTime.Unix(), reason, message)
 }
 
 // add returns the event that it added, nil if it happened too long ago.

@@ -220,3 +220,65 @@ func TestSelectsBringsWhatEndsAFailure(t *testing.T) {
 		NewWithT(t).Expect(selected).To(Equal(wanted), string(subscribed))
 	}
 }
+
+func TestEventsLinkToWhatTheyFollowFrom(t *testing.T) {
+	suspended := was("Suspended", "True", "PodsFailed", -30)
+	rolledBack := was("RolledBack", "True", "Requested", -2)
+	earlier := func(number int64, seconds int, conditions ...metav1.Condition) appv1alpha1.ChangeWorkload {
+		made := releaseOf("Suspend", conditions...)
+		made.Spec.Release, made.Status.ObservedRelease, made.Spec.CreateTimeUnix = number, number, after(seconds).Unix()
+		return *made
+	}
+	verified := was("Verified", "True", "AllPodsPassed", 20)
+	idOf := func(number int64, seconds int, name appv1alpha1.SubscribedEvent, ordinal int) string {
+		return IDOf("u-1", number, after(seconds), name, after(ordinal).Unix())
+	}
+	ofRollback := func(w *appv1alpha1.ChangeWorkload) { w.Spec.Rollback = &appv1alpha1.Rollback{Release: 6} }
+	ofRepair := func(w *appv1alpha1.ChangeWorkload) { w.Spec.IgnoredSuspend = true }
+	unobserved := earlier(6, -60, suspended)
+	unobserved.Status.ObservedRelease = 5
+	for name, row := range map[string]struct {
+		edit  func(*appv1alpha1.ChangeWorkload)
+		other appv1alpha1.ChangeWorkload
+		own   []metav1.Condition
+		links map[string][]Link
+	}{
+		"a release": {func(*appv1alpha1.ChangeWorkload) {}, earlier(6, -60, suspended), []metav1.Condition{verified}, map[string][]Link{"ReleaseStarted": nil, "ReleaseVerified": nil}},
+		"a rollback": {ofRollback, earlier(6, -60, suspended, rolledBack), []metav1.Condition{verified}, map[string][]Link{
+			"ReleaseStarted":   {{"TRIGGER", idOf(6, -60, "ReleaseRolledBack", -2)}},
+			"RollbackVerified": {{"TRIGGER", idOf(6, -60, "ReleaseRolledBack", -2)}},
+		}},
+		"a rollback of another release": {ofRollback, earlier(5, -60, suspended, rolledBack), nil, map[string][]Link{"ReleaseStarted": nil}},
+		"a rollback of a later one":     {ofRollback, earlier(6, 60, suspended, rolledBack), nil, map[string][]Link{"ReleaseStarted": nil}},
+		"a release that is rolled back": {
+			func(*appv1alpha1.ChangeWorkload) {}, earlier(6, -60), []metav1.Condition{was("Suspended", "True", "PodsFailed", 5), was("RolledBack", "True", "Requested", 9)},
+			map[string][]Link{
+				"ReleaseStarted": nil, "ReleaseSuspended": nil,
+				"ReleaseRolledBack": {{"TRIGGER", idOf(7, 0, "ReleaseSuspended", 5)}},
+			},
+		},
+		"a repair": {ofRepair, earlier(6, -60, suspended), []metav1.Condition{verified}, map[string][]Link{
+			"ReleaseStarted":  {{"RELATED", idOf(6, -60, "ReleaseSuspended", -30)}},
+			"ReleaseBypassed": {{"RELATED", idOf(6, -60, "ReleaseSuspended", -30)}},
+			"ReleaseVerified": {{"RELATED", idOf(6, -60, "ReleaseSuspended", -30)}},
+		}},
+		"a repair of what recovered":     {ofRepair, earlier(6, -60, was("Suspended", "False", "Lifted", -3)), nil, map[string][]Link{"ReleaseStarted": nil, "ReleaseBypassed": nil}},
+		"a repair of what wasn't looked": {ofRepair, unobserved, nil, map[string][]Link{"ReleaseStarted": nil, "ReleaseBypassed": nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := releaseOf("Running", row.own...)
+			if len(row.own) == 1 {
+				release.Status.Status = "Success"
+			}
+			row.edit(release)
+			links := map[string][]Link{}
+			for _, event := range Of(release, BeginningsOf([]appv1alpha1.ChangeWorkload{*release, row.other}), start()) {
+				links[string(event.Name)] = event.Links
+			}
+			NewWithT(t).Expect(links).To(Equal(row.links))
+		})
+	}
+	late := releaseOf("Running")
+	ofRepair(late)
+	NewWithT(t).Expect(Of(late, Beginnings{}, after(1))).To(BeEmpty(), "what is too old isn't linked either")
+}
