@@ -46,6 +46,8 @@ type State struct {
 	// Until is the end of the active span with those that follow it without a gap, at most two weeks ahead where they return weekly.
 	// It is zero if none is active.
 	Until time.Time
+	// Ended is the end of the last span before. It is zero if no span ended within two weeks and no single one earlier.
+	Ended time.Time
 	// Next is the start of the next span after the active one. It is zero if no span starts within two weeks and no single one later.
 	Next time.Time
 }
@@ -56,11 +58,12 @@ func (c Calendar) At(now time.Time) State {
 	for _, span := range c.around(now) {
 		switch {
 		case !span.End.After(now):
+			state.Ended = span.End.UTC()
 		case span.Start.After(now):
 			state.Next = span.Start.UTC()
 			return state
 		default:
-			state = State{Active: true, Since: span.Start.UTC(), Until: span.End.UTC()}
+			state.Active, state.Since, state.Until = true, span.Start.UTC(), span.End.UTC()
 		}
 	}
 	return state

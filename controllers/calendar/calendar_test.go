@@ -131,6 +131,26 @@ func TestCalendarAtSinceTheFirstOfSpansThatTouch(t *testing.T) {
 	}
 }
 
+func TestCalendarAtHasTheEndOfTheSpanBefore(t *testing.T) {
+	christmas := Span{at(t, "2026-12-23T16:00:00Z"), at(t, "2027-01-01T16:00:00Z")}
+	weekly := Calendar{windows: []window{fridays(time.UTC)}}
+	for _, row := range []struct {
+		name       string
+		calendar   Calendar
+		now, ended string
+	}{
+		{"in the next one", weekly, "2026-11-27T17:00:00Z", "2026-11-21T00:00:00Z"},
+		{"at the end", weekly, "2026-11-28T00:00:00Z", "2026-11-28T00:00:00Z"},
+		{"just before it", weekly, "2026-11-27T23:59:59Z", "2026-11-21T00:00:00Z"},
+		{"long after", Calendar{spans: []Span{christmas}}, "2028-01-01T00:00:00Z", "2027-01-01T16:00:00Z"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(row.calendar.At(at(t, row.now)).Ended).To(BeTemporally("==", at(t, row.ended)))
+		})
+	}
+	NewWithT(t).Expect(Calendar{spans: []Span{christmas}}.At(at(t, "2026-12-24T00:00:00Z")).Ended).To(BeZero())
+}
+
 // TestCalendarAtIsTheWallClock compares a window with the wall clock for two years in zones with unusual changes. The window is on Sundays at
 // the time of most changes: its start or its end is skipped, or shown twice.
 func TestCalendarAtIsTheWallClock(t *testing.T) {

@@ -55,7 +55,7 @@ func TestOfAnIncidentLock(t *testing.T) {
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(calendar.At(at(t, "2026-11-24T12:00:00Z"))).To(Equal(
 		State{Active: true, Since: at(t, "2026-11-24T12:00:00Z"), Until: at(t, "2026-11-24T20:00:00Z")}))
-	g.Expect(calendar.At(at(t, "2026-11-24T20:00:00Z"))).To(Equal(State{}))
+	g.Expect(calendar.At(at(t, "2026-11-24T20:00:00Z"))).To(Equal(State{Ended: at(t, "2026-11-24T20:00:00Z")}))
 }
 
 func TestOfShowsTheBadField(t *testing.T) {

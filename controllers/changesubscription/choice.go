@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
+	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
@@ -68,7 +69,10 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) (
 	}
 	search := search{Reconciler: r, choice: chosen, namespaces: map[string]bool{}, workloads: map[types.UID]bool{}}
 	begun := notice.BeginningsOf(releases.Items)
-	var found []notice.Event
+	found, err := r.findFreezes(ctx, &search, since)
+	if err != nil {
+		return nil, err
+	}
 	for i := range releases.Items {
 		for _, event := range notice.Of(&releases.Items[i], begun, since) {
 			if !notice.Selects(chosen.events, &event) {
@@ -87,6 +91,37 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) (
 	return found, nil
 }
 
+// findFreezes returns the events of ChangeFreezes since a time that a choice selects. Those of the platform concern all subscriptions.
+func (r *Reconciler) findFreezes(ctx context.Context, search *search, since time.Time) (found []notice.Event, err error) {
+	var freezes appv1alpha1.ChangeFreezeList
+	if err := r.Client.List(ctx, &freezes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the ChangeFreezes: %w", err)
+	}
+	now := r.Clock.Now()
+	for i := range freezes.Items {
+		object := &freezes.Items[i]
+		times, problems := freeze.Check(object, r.Namespace)
+		if len(problems) > 0 {
+			continue
+		}
+		for _, event := range notice.OfFreeze(object, times, since, now) {
+			if !notice.Selects(search.events, &event) {
+				continue
+			}
+			selected := object.Spec.Namespaces != nil
+			if !selected {
+				if selected, err = search.hasNamespace(ctx, object.Namespace); err != nil {
+					return nil, err
+				}
+			}
+			if selected {
+				found = append(found, event)
+			}
+		}
+	}
+	return found, nil
+}
+
 // search reads each namespace and each workload once.
 type search struct {
 	*Reconciler
@@ -97,18 +132,8 @@ type search struct {
 
 // selects reports whether the namespace and the workload of an event are selected.
 func (s *search) selects(ctx context.Context, event *notice.Event) (bool, error) {
-	if s.choice.namespaces != nil {
-		selected, known := s.namespaces[event.Namespace]
-		if !known {
-			var err error
-			if selected, err = s.matches(ctx, &corev1.Namespace{}, client.ObjectKey{Name: event.Namespace}, s.choice.namespaces); err != nil {
-				return false, err
-			}
-			s.namespaces[event.Namespace] = selected
-		}
-		if !selected {
-			return false, nil
-		}
+	if selected, err := s.hasNamespace(ctx, event.Namespace); err != nil || !selected {
+		return false, err
 	}
 	if s.choice.workloads == nil {
 		return true, nil
@@ -123,6 +148,23 @@ func (s *search) selects(ctx context.Context, event *notice.Event) (bool, error)
 	selected, err := s.matches(ctx, kind.New(), client.ObjectKey{Namespace: event.Namespace, Name: event.Workload.Name}, s.choice.workloads)
 	s.workloads[event.Workload.UID] = selected && err == nil
 	return selected, err
+}
+
+// hasNamespace reports whether a namespace is selected.
+func (s *search) hasNamespace(ctx context.Context, name string) (bool, error) {
+	if s.choice.namespaces == nil {
+		return true, nil
+	}
+	selected, known := s.namespaces[name]
+	if known {
+		return selected, nil
+	}
+	selected, err := s.matches(ctx, &corev1.Namespace{}, client.ObjectKey{Name: name}, s.choice.namespaces)
+	if err != nil {
+		return false, err
+	}
+	s.namespaces[name] = selected
+	return selected, nil
 }
 
 // matches reports whether an object that the cache has is selected.

@@ -91,11 +91,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("changesubscription").
 		For(&appv1alpha1.ChangeSubscription{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.ChangeWorkload{}, r.ofReleases()).
+		Watches(&appv1alpha1.ChangeFreeze{}, r.ofReleases()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
 		Complete(r)
 }
 
-// ofReleases requests all subscriptions when a release changes. A request that waits already keeps its earlier time, so that there is at most one
+// ofReleases requests all subscriptions when a release changes, or a ChangeFreeze, whose status is written when it begins and ends. A request that waits already keeps its earlier time, so that there is at most one
 // each second.
 func (r *Reconciler) ofReleases() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]

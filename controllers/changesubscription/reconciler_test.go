@@ -18,12 +18,14 @@ package changesubscription
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -205,4 +207,34 @@ func TestReconcileUsesACorrectedSecret(t *testing.T) {
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(1))
 	g.Expect(other.bodies).To(HaveLen(1))
+}
+
+func TestReconcileTellsFreezesOfTheSelectedNamespaces(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	lock := func(namespace string, edits ...func(*appv1alpha1.ChangeFreeze)) client.Object {
+		made := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "lock-" + namespace, UID: types.UID(namespace), CreationTimestamp: metav1.NewTime(testkit.Now()),
+		}}
+		made.Spec.Expires, made.Spec.Reason = &metav1.Duration{Duration: time.Hour}, "INC-7"
+		for _, edit := range edits {
+			edit(made)
+		}
+		return made
+	}
+	everywhere := func(f *appv1alpha1.ChangeFreeze) { f.Spec.Namespaces = &metav1.LabelSelector{} }
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}
+	}),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}},
+		lock("shop"), lock("bank"), lock(system, everywhere), lock("kiosk", everywhere)))
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(
+		ContainSubstring("shop/lock-shop: the freeze has begun"), ContainSubstring(system+"/lock-"+system+": the freeze has begun")), "one of kiosk is unusable")
+	b.step(3600)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(4))
+	g.Expect(robot.bodies[2:]).To(HaveEach(ContainSubstring("the freeze has ended")))
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(4), "once")
 }

@@ -31,9 +31,9 @@ const (
 	ReasonSubscriptionSuspended = "Suspended"
 )
 
-// SubscribedEvent is what happens to a release, or a group of such events.
+// SubscribedEvent is what happens to a release or a ChangeFreeze, or a group of such events.
 //
-// +kubebuilder:validation:Enum=All;Failures;ReleaseStarted;ReleaseBypassed;ReleaseVerified;RollbackVerified;ReleaseSuspended;ReleaseRecovered;ReleaseFailed;ReleaseRolledBack;ReleaseUnchecked;ReleaseSuperseded;ReleaseFrozen;ApprovalAwaited
+// +kubebuilder:validation:Enum=All;Failures;ReleaseStarted;ReleaseBypassed;ReleaseVerified;RollbackVerified;ReleaseSuspended;ReleaseRecovered;ReleaseFailed;ReleaseRolledBack;ReleaseUnchecked;ReleaseSuperseded;ReleaseFrozen;ApprovalAwaited;FreezeStarted;FreezeEnded
 type SubscribedEvent string
 
 const (
@@ -66,6 +66,10 @@ const (
 	NotifyFrozen SubscribedEvent = "ReleaseFrozen"
 	// NotifyApprovalAwaited means that the next step of a release needs approvals.
 	NotifyApprovalAwaited SubscribedEvent = "ApprovalAwaited"
+	// NotifyFreezeStarted means that a ChangeFreeze has begun.
+	NotifyFreezeStarted SubscribedEvent = "FreezeStarted"
+	// NotifyFreezeEnded means that it has ended by itself. One that is deleted is gone without it.
+	NotifyFreezeEnded SubscribedEvent = "FreezeEnded"
 )
 
 // SinkType is the format of messages, and how their receiver answers.
@@ -130,13 +134,13 @@ type SubscriptionSink struct {
 type ChangeSubscriptionSpec struct {
 	// events are what is told: events by name, Failures for failures and what ends them, or All. ReleaseSuspended brings ReleaseRecovered with it.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=14
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	Events []SubscribedEvent `json:"events"`
 	// namespaceSelector selects the namespaces of workloads by their labels; all of them by default.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// selector selects workloads by their labels; all of them by default.
+	// selector selects workloads by their labels; all of them by default. It doesn't select ChangeFreezes.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// sink is where messages are sent.

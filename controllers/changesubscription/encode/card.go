@@ -65,7 +65,7 @@ func newCard(spec *appv1alpha1.ChangeSubscriptionSpec, batch notice.Batch) card 
 		if batch.Late {
 			text += ", " + event.At.Format(time.RFC3339)
 		}
-		digest.Lines = append(digest.Lines, line{Label: subject(event), Text: fmt.Sprintf(words.numbered, event.Release, text)})
+		digest.Lines = append(digest.Lines, line{Label: subject(event), Text: text})
 		digest.Failure = digest.Failure || event.IsFailure()
 	}
 	if more := len(batch.Events) - mostLines; more > 0 {
@@ -80,12 +80,21 @@ func headed(spec *appv1alpha1.ChangeSubscriptionSpec, title string) string {
 }
 
 func single(spec *appv1alpha1.ChangeSubscriptionSpec, words words, event *notice.Event) card {
-	title := event.Namespace + "/" + event.Workload.Name + words.colon + fmt.Sprintf(words.numbered, event.Release, words.of(event))
+	title := event.Namespace + "/" + event.Workload.Name + words.colon + words.of(event)
 	one := card{Title: headed(spec, title), Failure: event.IsFailure(), Good: isGood(event)}
 	add := func(label, text string) {
 		if text != "" {
 			one.Lines = append(one.Lines, line{Label: label, Text: oneline.Of(text, mostText)})
 		}
+	}
+	if event.IsFreeze() {
+		add(words.freeze, event.Workload.Kind+" "+event.Namespace+"/"+event.Workload.Name)
+		add(words.why, event.Message)
+		add(words.time, event.At.Format(time.RFC3339))
+		if !event.Until.IsZero() {
+			add(words.until, event.Until.Format(time.RFC3339))
+		}
+		return one
 	}
 	add(words.workload, event.Workload.Kind+" "+event.Namespace+"/"+event.Workload.Name)
 	add(words.release, fmt.Sprintf("%d (%s)", event.Release, short(event.Version)))

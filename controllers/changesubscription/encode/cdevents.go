@@ -29,8 +29,8 @@ import (
 const (
 	// cdEvents is the version of the specification.
 	cdEvents = "0.5.1"
-	// releaseSchema is where the schema of the events of our own is.
-	releaseSchema = "https://raw.githubusercontent.com/traas-stack/altershield-operator/main/docs/schemas/altershield-release.json"
+	// schemas is where the schemas of the events of our own are.
+	schemas = "https://raw.githubusercontent.com/traas-stack/altershield-operator/main/docs/schemas/"
 )
 
 // cloudEvent returns a CDEvent as a CloudEvent in structured mode.
@@ -42,8 +42,9 @@ func cloudEvent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, i
 		"specversion": cdEvents, "id": event.ID, "source": source, "type": kind, "timestamp": at,
 		"chainId": notice.IDOf(event.Workload.UID, event.Release, event.Began, "chain", 0),
 	}
-	if isOwn(kind) {
-		context["schemaUri"] = releaseSchema
+	if own, isOwn := strings.CutPrefix(kind, "dev.cdeventsx."); isOwn {
+		subject, _, _ := strings.Cut(own, ".")
+		context["schemaUri"] = schemas + subject + ".json"
 	}
 	if links := linksOf(event); len(links) > 0 {
 		context["links"] = links
@@ -81,6 +82,10 @@ func typeOf(event *notice.Event) string {
 		if !event.Free { // otherwise no incident was detected
 			return "dev.cdevents.incident.resolved.0.3.0"
 		}
+	case appv1alpha1.NotifyFreezeStarted:
+		return "dev.cdeventsx.altershield-freeze.started.0.1.0"
+	case appv1alpha1.NotifyFreezeEnded:
+		return "dev.cdeventsx.altershield-freeze.ended.0.1.0"
 	}
 	return "dev.cdeventsx.altershield-release." + predicate(event.Name) + ".0.1.0"
 }
@@ -90,11 +95,11 @@ func predicate(name appv1alpha1.SubscribedEvent) string {
 	return strings.ToLower(strings.TrimPrefix(string(name), "Release"))
 }
 
-func isOwn(kind string) bool { return strings.HasPrefix(kind, "dev.cdeventsx.") }
-
 func subjectOf(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, kind string, images []appv1alpha1.RecordedImage) object {
 	environment, service := object{"id": spec.Environment}, object{"id": subject(event)}
 	switch {
+	case event.IsFreeze():
+		return object{"id": subject(event), "content": freezeContent(spec, event)}
 	case strings.HasPrefix(kind, "dev.cdevents.incident."):
 		// The incident has the same ID when it is detected and when it is resolved.
 		return object{"id": notice.IDOf(event.Workload.UID, event.Release, event.Began, "incident", 0), "content": object{
@@ -106,6 +111,14 @@ func subjectOf(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, ki
 	return object{"id": subject(event), "content": object{
 		"environment": environment, "service": service, "release": event.Release, "version": event.Version, "reason": event.Reason, "message": event.Message,
 	}}
+}
+
+func freezeContent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event) object {
+	content := object{"environment": object{"id": spec.Environment}, "action": event.Reason, "reason": event.Message}
+	if !event.Until.IsZero() {
+		content["until"] = event.Until.Format(time.RFC3339)
+	}
+	return content
 }
 
 // artifact returns the package URL of the first image, by the digest that runs if it is known; without an image, that of the content.
@@ -136,6 +149,9 @@ func artifact(event *notice.Event, images []appv1alpha1.RecordedImage) string {
 }
 
 func customData(event *notice.Event, images []appv1alpha1.RecordedImage) object {
+	if event.IsFreeze() {
+		return object{"event": event.Name, "namespace": event.Namespace, "kind": event.Workload.Kind, "name": event.Workload.Name}
+	}
 	trace := decide.TraceID(event.Workload.UID, event.Release)
 	data := object{
 		"event": event.Name, "namespace": event.Namespace, "kind": event.Workload.Kind, "name": event.Workload.Name,

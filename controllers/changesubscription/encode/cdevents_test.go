@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -152,4 +153,31 @@ func TestArtifactsAreThoseThatRun(t *testing.T) {
 	_, inner := cdEvent(t, verified, appv1alpha1.RecordedImage{Container: "web", Image: "web:1.9"})
 	NewWithT(t).Expect(inner["customData"]).To(HaveKey("images"))
 	NewWithT(t).Expect(inner["customData"]).To(HaveKeyWithValue("seconds", BeEquivalentTo(60)))
+}
+
+func TestFreezesAreCDEventsOfTheirOwn(t *testing.T) {
+	ended := event("FreezeEnded", ofFreeze)
+	ended.Until = time.Time{}
+	for name, row := range map[string]struct {
+		event   notice.Event
+		content map[string]any
+	}{
+		"started": {event("FreezeStarted", ofFreeze), map[string]any{
+			"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7", "until": "2026-11-21T18:00:00Z",
+		}},
+		"ended": {ended, map[string]any{"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			outer, inner := cdEvent(t, row.event)
+			g.Expect(outer).To(HaveKeyWithValue("type", "dev.cdeventsx.altershield-freeze."+name+".0.1.0"))
+			g.Expect(outer).To(HaveKeyWithValue("subject", "shop/changefreeze/lock"))
+			g.Expect(inner["subject"]).To(HaveKeyWithValue("content", row.content))
+			g.Expect(inner["context"]).To(HaveKeyWithValue("schemaUri", HaveSuffix("/docs/schemas/altershield-freeze.json")))
+			g.Expect(inner["customData"]).To(Equal(map[string]any{"event": string(row.event.Name), "namespace": "shop", "kind": "ChangeFreeze", "name": "lock"}))
+			for _, schema := range []string{filepath.Join("testdata", "cdevents", "custom.json"), filepath.Join("..", "..", "..", "docs", "schemas", "altershield-freeze.json")} {
+				g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, schema)).ToAggregate()).To(Succeed())
+			}
+		})
+	}
 }

@@ -51,6 +51,12 @@ func event(name appv1alpha1.SubscribedEvent, edits ...func(*notice.Event)) notic
 	return made
 }
 
+// ofFreeze makes an event one of the ChangeFreeze lock.
+func ofFreeze(e *notice.Event) {
+	e.Workload = appv1alpha1.WorkloadReference{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeFreeze", Name: "lock", UID: "f-1"}
+	e.Release, e.Version, e.By, e.Changes, e.Counts, e.Reason, e.Message, e.Until = 0, "", "", nil, appv1alpha1.PodCounts{}, "Park", "INC-7", now().Add(8*time.Hour)
+}
+
 // hostile is a text that would ring, link or break the message where it isn't escaped.
 const hostile = "@all <at id=all></at> <!channel> <@U1> *b* _i_ [x](http://evil) `c` \\ & \"q\" ~s~ \u0007"
 
@@ -135,7 +141,7 @@ func TestARecoveryOfAReleaseThatWasNotSuspendedHasAWordingOfItsOwn(t *testing.T)
 func names() []appv1alpha1.SubscribedEvent {
 	return []appv1alpha1.SubscribedEvent{
 		"ReleaseStarted", "ReleaseBypassed", "ReleaseVerified", "RollbackVerified", "ReleaseSuspended", "ReleaseRecovered", "ReleaseFailed",
-		"ReleaseRolledBack", "ReleaseUnchecked", "ReleaseSuperseded", "ReleaseFrozen", "ApprovalAwaited",
+		"ReleaseRolledBack", "ReleaseUnchecked", "ReleaseSuperseded", "ReleaseFrozen", "ApprovalAwaited", "FreezeStarted", "FreezeEnded",
 	}
 }
 
@@ -206,4 +212,20 @@ func TestProgramsGetStandardWebhooks(t *testing.T) {
 	g.Expect(Check("Plain", "short")).To(MatchError("has less than 24 bytes"))
 	g.Expect(Check("DingTalk", "short")).To(Succeed(), "chats make their own keys")
 	g.Expect(Check("CDEvents", "")).To(Succeed())
+}
+
+func TestMessagesOfFreezesHaveNoRelease(t *testing.T) {
+	g := NewWithT(t)
+	linked := spec("Plain", func(s *appv1alpha1.ChangeSubscriptionSpec) { s.LinkBase = "https://pages.example.com" })
+	began := newCard(linked, notice.Batch{Events: []notice.Event{event("FreezeStarted", ofFreeze)}})
+	g.Expect(began).To(Equal(card{
+		Title: "[AlterShield prod] shop/lock: the freeze has begun",
+		Lines: []line{{"Freeze", "ChangeFreeze shop/lock"}, {"Why", "INC-7"}, {"Time", "2026-11-21T10:00:00Z"}, {"Until", "2026-11-21T18:00:00Z"}},
+	}))
+	chinese := spec("Plain", func(s *appv1alpha1.ChangeSubscriptionSpec) { s.Language = "zh" })
+	ended := newCard(chinese, notice.Batch{Events: []notice.Event{event("FreezeEnded", ofFreeze, func(e *notice.Event) { e.Until, e.Message = time.Time{}, "" })}})
+	g.Expect(ended.Title).To(Equal("[AlterShield prod] shop/lock：冻结已结束"))
+	g.Expect(ended.Lines).To(Equal([]line{{"冻结", "ChangeFreeze shop/lock"}, {"时间", "2026-11-21T10:00:00Z"}}))
+	digest := newCard(linked, notice.Batch{Events: []notice.Event{event("FreezeStarted", ofFreeze), event("ReleaseVerified")}})
+	g.Expect(digest.Lines).To(Equal([]line{{"shop/changefreeze/lock", "the freeze has begun"}, {"shop/deployment/web", "release 7 is verified"}}))
 }

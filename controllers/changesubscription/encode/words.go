@@ -16,6 +16,8 @@ limitations under the License.
 package encode
 
 import (
+	"fmt"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
 )
@@ -28,7 +30,7 @@ type words struct {
 	// numbered joins the number of a release and what happened to it.
 	numbered, digest, late, more, counts                                         string
 	colon, workload, release, rollback, by, changes, pods, why, note, time, next string
-	link, observed                                                               string
+	link, observed, freeze, until                                                string
 }
 
 func wordsOf(language appv1alpha1.NotificationLanguage) words {
@@ -38,12 +40,16 @@ func wordsOf(language appv1alpha1.NotificationLanguage) words {
 	return english()
 }
 
-// of returns the text of an event.
+// of returns the text of an event, with the number of its release.
 func (w words) of(event *notice.Event) string {
-	if event.Free {
-		return w.free
+	text := w.events[event.Name]
+	switch {
+	case event.IsFreeze():
+		return text
+	case event.Free:
+		text = w.free
 	}
-	return w.events[event.Name]
+	return fmt.Sprintf(w.numbered, event.Release, text)
 }
 
 func english() words {
@@ -61,11 +67,13 @@ func english() words {
 			appv1alpha1.NotifySuperseded:       "was superseded before it was verified",
 			appv1alpha1.NotifyFrozen:           "waits for the end of a freeze",
 			appv1alpha1.NotifyApprovalAwaited:  "waits for approval",
+			appv1alpha1.NotifyFreezeStarted:    "the freeze has begun",
+			appv1alpha1.NotifyFreezeEnded:      "the freeze has ended",
 		},
 		free: "no longer fails", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
 		counts: "%d passed, %d failed, of %d", colon: ": ", workload: "Workload", release: "Release", rollback: "Rollback of", by: "By",
 		changes: "Changes", pods: "Pods", why: "Why", note: "Note", time: "Time", next: "Next", link: "Show the release",
-		observed: "the kind is only observed",
+		observed: "the kind is only observed", freeze: "Freeze", until: "Until",
 	}
 }
 
@@ -84,10 +92,12 @@ func chinese() words {
 			appv1alpha1.NotifySuperseded:       "在通过检测之前已被取代",
 			appv1alpha1.NotifyFrozen:           "正在等待冻结结束",
 			appv1alpha1.NotifyApprovalAwaited:  "正在等待批准",
+			appv1alpha1.NotifyFreezeStarted:    "冻结已开始",
+			appv1alpha1.NotifyFreezeEnded:      "冻结已结束",
 		},
 		free: "不再失败", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
 		counts: "%d 通过，%d 未通过，共 %d", colon: "：", workload: "工作负载", release: "发布", rollback: "回滚自", by: "发布者",
 		changes: "变更", pods: "Pod", why: "原因", note: "说明", time: "时间", next: "下一步", link: "查看发布",
-		observed: "该种类仅被观察",
+		observed: "该种类仅被观察", freeze: "冻结", until: "结束时间",
 	}
 }

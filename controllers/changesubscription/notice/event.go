@@ -31,13 +31,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Event is what happened to a release.
+// Event is what happened to a release, or to a ChangeFreeze.
 type Event struct {
 	// ID is the same on every replica and after a restart, so that a receiver can drop what it has already.
 	ID   string
 	Name appv1alpha1.SubscribedEvent
 	// At is when it happened.
-	At        time.Time
+	At time.Time
+	// Workload is the workload that was released, or the ChangeFreeze.
 	Workload  appv1alpha1.WorkloadReference
 	Namespace string
 	// Release is the number of the release, Version its version.
@@ -57,6 +58,8 @@ type Event struct {
 	Began time.Time
 	// Free reports whether a release that recovered was not suspended.
 	Free bool
+	// Until is the end of a ChangeFreeze that has begun.
+	Until time.Time
 	// Links are the events from which this one follows.
 	Links []Link
 }
@@ -77,6 +80,11 @@ func (e *Event) IsFailure() bool {
 		return true
 	}
 	return false
+}
+
+// IsFreeze reports whether an event is one of a ChangeFreeze. It has no release.
+func (e *Event) IsFreeze() bool {
+	return e.Name == appv1alpha1.NotifyFreezeStarted || e.Name == appv1alpha1.NotifyFreezeEnded
 }
 
 // Selects reports whether a subscription to events has one. A failure brings with it what ends it.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/calendar"
 )
 
 // start is when the release of releaseOf was recorded.
@@ -281,4 +282,50 @@ func TestEventsLinkToWhatTheyFollowFrom(t *testing.T) {
 	late := releaseOf("Running")
 	ofRepair(late)
 	NewWithT(t).Expect(Of(late, Beginnings{}, after(1))).To(BeEmpty(), "what is too old isn't linked either")
+}
+
+func TestOfFreezeReturnsItsLastBeginningAndEnd(t *testing.T) {
+	friday := []appv1alpha1.FreezeWindow{{TimeZone: "UTC", Days: []appv1alpha1.Weekday{"Fri"}, From: "16:00", To: "24:00"}}
+	hour := &metav1.Duration{Duration: time.Hour}
+	for name, row := range map[string]struct {
+		spec    appv1alpha1.ChangeFreezeSpec
+		created int
+		since   int
+		now     string
+		events  []string
+	}{
+		"a lock":                 {appv1alpha1.ChangeFreezeSpec{Expires: hour}, 0, 0, "2026-11-21T10:30:00Z", []string{"FreezeStarted 2026-11-21T10:00:00Z until 2026-11-21T11:00:00Z"}},
+		"a lock that expired":    {appv1alpha1.ChangeFreezeSpec{Expires: hour}, 0, 0, "2026-11-21T11:00:00Z", []string{"FreezeEnded 2026-11-21T11:00:00Z"}},
+		"one that ended before":  {appv1alpha1.ChangeFreezeSpec{Expires: hour}, 0, 3601, "2026-11-21T11:00:01Z", nil},
+		"before its first time":  {appv1alpha1.ChangeFreezeSpec{Windows: friday}, 0, 0, "2026-11-27T15:59:59Z", nil},
+		"within":                 {appv1alpha1.ChangeFreezeSpec{Windows: friday}, 0, 0, "2026-11-27T16:00:00Z", []string{"FreezeStarted 2026-11-27T16:00:00Z until 2026-11-28T00:00:00Z"}},
+		"within the next one":    {appv1alpha1.ChangeFreezeSpec{Windows: friday}, 0, 0, "2026-12-04T17:00:00Z", []string{"FreezeEnded 2026-11-28T00:00:00Z", "FreezeStarted 2026-12-04T16:00:00Z until 2026-12-05T00:00:00Z"}},
+		"created while it is on": {appv1alpha1.ChangeFreezeSpec{Windows: friday}, -57600, -57600, "2026-11-20T19:00:00Z", []string{"FreezeStarted 2026-11-20T18:00:00Z until 2026-11-21T00:00:00Z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			row.spec.Action, row.spec.Reason = "Park", "INC-7"
+			freeze := &appv1alpha1.ChangeFreeze{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "lock", UID: "f-1", CreationTimestamp: metav1.NewTime(after(row.created))}, Spec: row.spec,
+			}
+			times, problems := calendar.Of(freeze)
+			g.Expect(problems).To(BeEmpty())
+			now, err := time.Parse(time.RFC3339, row.now)
+			g.Expect(err).NotTo(HaveOccurred())
+			var events []string
+			for _, event := range OfFreeze(freeze, times, after(row.since), now) {
+				text := string(event.Name) + " " + event.At.Format(time.RFC3339)
+				if !event.Until.IsZero() {
+					text += " until " + event.Until.Format(time.RFC3339)
+				}
+				events = append(events, text)
+				g.Expect(event.ID).To(Equal(IDOf("f-1", 0, after(row.created), event.Name, event.At.Unix())))
+				g.Expect(event.Workload.Kind + " " + event.Namespace + "/" + event.Workload.Name + ": " + event.Reason + ", " + event.Message).To(Equal("ChangeFreeze shop/lock: Park, INC-7"))
+				g.Expect(event.IsFreeze() && event.IsUrgent() && !event.IsFailure()).To(BeTrue())
+				g.Expect(Selects([]appv1alpha1.SubscribedEvent{"All"}, &event)).To(BeTrue())
+				g.Expect(Selects([]appv1alpha1.SubscribedEvent{"Failures"}, &event)).To(BeFalse())
+			}
+			g.Expect(events).To(Equal(row.events))
+		})
+	}
 }
