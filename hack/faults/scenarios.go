@@ -49,7 +49,7 @@ type scenario struct {
 	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
-	// objects are objects without a namespace that faults apply to, in place of those in the namespace. Its runs are alone.
+	// objects are objects without a namespace, or other namespaces, that faults apply to, in place of those in the namespace. Its runs are alone.
 	objects []string
 }
 
@@ -78,6 +78,7 @@ func scenarios() []scenario {
 		{name: "checks-blind", measured: true, play: withSource(sourceIsLost)},
 		{name: "declared", declared: true, play: declaredHeld},
 		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
+		{name: "notify", play: withReceiver(releasesAreTold), objects: []string{appv1alpha1.SystemNamespace}},
 		{name: "server", checked: true, play: serverFailsARelease},
 		{name: "repair", checked: true, play: repairUnderAServer},
 	}

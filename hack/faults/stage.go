@@ -62,6 +62,8 @@ type stage struct {
 	revision string
 	// source is where the manager asks for metrics, nil before it does.
 	source *front
+	// inbox has the messages of a ChangeSubscription, nil without one.
+	inbox *inbox
 }
 
 // until polls until holds returns nil. Its error says what is missing.

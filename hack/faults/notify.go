@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+)
+
+const (
+	ownEvent, cdEvent = "dev.cdeventsx.altershield-release.", "dev.cdevents."
+	// started and so on are the types of CDEvents that are awaited.
+	started                = ownEvent + "started.0.1.0"
+	deployed, upgraded     = cdEvent + "service.deployed.0.3.0", cdEvent + "service.upgraded.0.3.0"
+	incident, incidentOver = cdEvent + "incident.detected.0.3.0", cdEvent + "incident.resolved.0.3.0"
+)
+
+// releasesAreTold makes a release that passes, is suspended by a verdict until that is withdrawn, and the next one, while a receiver takes each of their
+// events before the next one. What a faster course of things shows only for a moment, a subscription doesn't promise to tell.
+func releasesAreTold(ctx context.Context, s *stage) error {
+	told := func(release int64, types ...string) step {
+		return func(s *stage, ctx context.Context) error { return s.told(ctx, release, types...) }
+	}
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), told(1, started, deployed),
+		failed(1), suspended(1), told(1, started, deployed, incident),
+		withdrawn(1), told(1, started, deployed, incident, incidentOver, deployed),
+		change("the second release", template("second", "")), verified(2), told(2, started, upgraded), (*stage).allTold)
+}
+
+// inbox is a receiver of CDEvents. The zero value is empty.
+type inbox struct {
+	mutex sync.Mutex
+	known map[string]bool
+	// types are those of each release, in the order in which they came first.
+	types map[int64][]string
+}
+
+// ServeHTTP takes an event. One that is known already is one that was sent again.
+func (i *inbox) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	var event struct {
+		ID   string `json:"id"`
+		Type string `json:"type"`
+		Data struct {
+			CustomData struct {
+				Release int64 `json:"release"`
+			} `json:"customData"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(request.Body).Decode(&event); err != nil || event.ID == "" {
+		http.Error(w, "no CloudEvent", http.StatusBadRequest)
+		return
+	}
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if i.known[event.ID] {
+		return
+	}
+	if i.known == nil {
+		i.known, i.types = map[string]bool{}, map[int64][]string{}
+	}
+	i.known[event.ID] = true
+	release := event.Data.CustomData.Release
+	i.types[release] = append(i.types[release], event.Type)
+}
+
+// of returns the types of the events of a release, in the order in which they came first.
+func (i *inbox) of(release int64) []string {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	return slices.Clone(i.types[release])
+}
+
+// withReceiver returns a play with a ChangeSubscription that tells a receiver of its own all events of the namespace.
+func withReceiver(play func(context.Context, *stage) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		dir, err := os.MkdirTemp("", "altershield-receiver-")
+		if err != nil {
+			return fmt.Errorf("creating a folder for the certificate of the receiver: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		authority, err := cluster.NewServingCert(dir)
+		if err != nil {
+			return err
+		}
+		serving, stop := context.WithCancel(ctx)
+		defer stop()
+		s.inbox = &inbox{}
+		address, err := serve(serving, s.inbox, anyPort, dir)
+		if err != nil {
+			return err
+		}
+		at := metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}
+		secret := &corev1.Secret{ObjectMeta: at, StringData: map[string]string{appv1alpha1.SinkURLKey: "https://" + address}}
+		subscription := &appv1alpha1.ChangeSubscription{ObjectMeta: at}
+		subscription.Spec.Events = []appv1alpha1.SubscribedEvent{appv1alpha1.NotifyAll}
+		subscription.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}}
+		subscription.Spec.Sink = appv1alpha1.SubscriptionSink{
+			Type: appv1alpha1.SinkCDEvents, SecretRef: appv1alpha1.SourceSecret{Name: s.namespace}, CABundle: string(authority),
+		}
+		defer func() { // on failure it only costs time
+			_ = s.kube.Delete(context.WithoutCancel(ctx), subscription)
+			_ = s.kube.Delete(context.WithoutCancel(ctx), secret)
+		}()
+		if err := s.write(ctx, "the Secret of the receiver", func(ctx context.Context) error { return ignoreExists(s.kube.Create(ctx, secret)) }); err != nil {
+			return err
+		}
+		if err := s.createReady(ctx, subscription, func() []metav1.Condition { return subscription.Status.Conditions }); err != nil {
+			return err
+		}
+		return play(ctx, s)
+	}
+}
+
+// told waits until the receiver has the events of a release, each at least once, and in their order.
+func (s *stage) told(ctx context.Context, release int64, types ...string) error {
+	return until(ctx, fmt.Sprintf("the events of release %d", release), func(context.Context) error {
+		if found := s.inbox.of(release); !slices.Equal(found, types) {
+			return fmt.Errorf("there are %v instead of %v", found, types)
+		}
+		return nil
+	})
+}
+
+// allTold waits until the subscription knows that it delivered all events. It must not have given up any.
+func (s *stage) allTold(ctx context.Context) error {
+	return until(ctx, "the end of the messages", func(ctx context.Context) error {
+		var subscription appv1alpha1.ChangeSubscription
+		key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}
+		if err := s.kube.Get(ctx, key, &subscription); err != nil {
+			return err
+		}
+		status := &subscription.Status
+		if len(status.Delivered) != 7 || status.Pending > 0 || status.Dropped > 0 || status.FailingSince != nil {
+			return fmt.Errorf("its status has %d delivered, %d pending and %d dropped events", len(status.Delivered), status.Pending, status.Dropped)
+		}
+		return nil
+	})
+}
