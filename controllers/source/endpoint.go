@@ -156,6 +156,9 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 	case <-ctx.Done():
 		return Answer{}, e.ended(ctx)
 	case landed := <-flight:
+		if landed.Err != nil && ctx.Err() != nil { // both are ready where the end of the manager ended the query
+			return Answer{}, e.ended(ctx)
+		}
 		answer, _ := landed.Val.(Answer)
 		return answer, landed.Err
 	}
