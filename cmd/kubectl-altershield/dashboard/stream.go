@@ -45,24 +45,26 @@ func (s *server) stream(writer http.ResponseWriter, request *http.Request) {
 	ctx, cancel := context.WithCancel(request.Context())
 	feed := newFeed(s.maxChanged)
 	ended := make(chan error, 1)
-	go func() { ended <- s.backend.Follow(ctx, query.Namespace, feed) }()
+	go func() {
+		defer close(ended)
+		ended <- s.backend.Follow(ctx, query.Namespace, feed)
+	}()
 	out := &lines{writer: writer, control: http.NewResponseController(writer)}
-	isOver := s.send(ctx, out, feed, ended)
+	s.send(ctx, out, feed, ended)
 	cancel()
-	if !isOver {
-		_ = <-ended // the watch must not outlive the stream
+	for range ended { // the watch must not outlive the stream
 	}
 }
 
-// send writes lines until the browser leaves, which cancels the context, or until following has ended, which it reports.
-func (s *server) send(ctx context.Context, out *lines, feed *feed, ended <-chan error) (isOver bool) {
+// send writes lines until the browser leaves, which cancels the context, or until following has ended.
+func (s *server) send(ctx context.Context, out *lines, feed *feed, ended <-chan error) {
 	beat := s.clock.NewTicker(beatInterval)
 	defer beat.Stop()
 	for {
 		var ready []line
 		select {
 		case <-ctx.Done():
-			return false
+			return
 		case err := <-ended:
 			switch {
 			case ctx.Err() != nil:
@@ -71,7 +73,7 @@ func (s *server) send(ctx context.Context, out *lines, feed *feed, ended <-chan 
 			default:
 				refuse(out.writer, s.backend.Explain(err))
 			}
-			return true
+			return
 		case <-feed.ready:
 			ready = feed.take(s.now())
 		case <-beat.C():
@@ -80,11 +82,11 @@ func (s *server) send(ctx context.Context, out *lines, feed *feed, ended <-chan 
 			}
 		}
 		if err := out.write(ready); err != nil || len(ready) > 0 && ready[len(ready)-1].Type == resyncLine {
-			return false
+			return
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return
 		case <-s.clock.After(pause):
 		}
 	}
