@@ -104,7 +104,7 @@ function WorkloadLink({ of }: { of: Release }) {
   return (
     <a href={addressOf({ namespace: of.namespace, kind: of.kind, name: of.workload })}>
       <bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.workload)}</bdi>
-      {of.kind !== "Deployment" && <span class="kind">{shown(of.kind)}</span>}
+      {of.kind !== "Deployment" && <>{" "}<span class="kind">{shown(of.kind)}</span></>}
     </a>
   );
 }
