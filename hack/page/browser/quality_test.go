@@ -95,6 +95,13 @@ func TestPageFitsAPhone(t *testing.T) {
 				t.Errorf("%s has elements beyond the right edge: %v", name, beyond)
 			}
 		}
+		page.goTo("")
+		if beyond := eval[[]string](page, `[...document.querySelectorAll("td > *, td span")].filter((one) => one.offsetParent && one.getBoundingClientRect().right > one.closest("table").getBoundingClientRect().right).map((one) => one.innerText)`); len(beyond) > 0 {
+			t.Errorf("cells go beyond their table: %v", beyond)
+		}
+		if wide := eval[float64](page, `document.querySelector(".namespaces select").getBoundingClientRect().width`); wide < 90 {
+			t.Errorf("the choice of a namespace is %.0f pixels wide, want at least 90", wide)
+		}
 		if small := eval[[]string](page, `[...document.querySelectorAll("button, nav a, select")].filter((one) => one.offsetParent && one.getBoundingClientRect().height < 24).map((one) => one.innerText)`); len(small) > 0 {
 			t.Errorf("targets below 24 pixels: %v", small)
 		}

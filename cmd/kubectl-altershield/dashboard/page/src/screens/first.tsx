@@ -88,7 +88,7 @@ function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
     { name: t().state, kind: "narrow", width: "w-state", cell: (release) => <StateMark of={release.state} /> },
     { name: t().release, kind: "narrow", width: "w-release", cell: (release) => <><span class="number">{release.release}</span>{release.step && <Tag>{t().step(shown(release.step))}</Tag>}</> },
     { name: t().pods, kind: "narrow", width: "w-pods", cell: (release) => <PodBar pods={release.pods} /> },
-    { name: t().why, kind: "wide", cell: (release) => (release.state === "Success" ? <Text of={release.changes?.[0]} /> : <Text of={release.why || release.reason} />) },
+    { name: t().why, kind: "wide", cell: (release) => whatOf(release) && <Text of={whatOf(release)} /> },
     { name: t().by, kind: "narrow", width: "w-by", cell: (release) => release.by && <Name of={release.by} /> },
     { name: t().since, kind: "number", width: "w-since", cell: (release) => <At time={release.since} /> },
   ];
@@ -98,6 +98,11 @@ function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
       {rows.length > limit && <button class="more" onClick={() => showTo(limit + 5 * page)}>{t().showMore(Math.min(rows.length - limit, 5 * page))}</button>}
     </>
   );
+}
+
+// whatOf returns why a release is in its state, or what a verified one changed.
+function whatOf(release: Release): string | undefined {
+  return release.state === "Success" ? release.changes?.[0] : release.why || release.reason;
 }
 
 function WorkloadLink({ of }: { of: Release }) {
