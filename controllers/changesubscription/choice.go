@@ -61,8 +61,9 @@ func newChoice(spec *appv1alpha1.ChangeSubscriptionSpec) (chosen choice, problem
 	return chosen, ""
 }
 
-// find returns the events since a time that a choice selects, in the order of time.
-func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) ([]notice.Event, error) {
+// find returns the events that a choice selects, since the time until which a status says that they were told, in the order of time.
+func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha1.ChangeSubscriptionStatus) ([]notice.Event, error) {
+	since := status.ToldUntil.Time
 	var releases appv1alpha1.ChangeWorkloadList
 	if err := r.Client.List(ctx, &releases, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the ChangeWorkloads: %w", err)
@@ -85,6 +86,11 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, since time.Time) (
 			if selected {
 				found = append(found, event)
 			}
+		}
+	}
+	for _, event := range notice.OfFailures(status.ToldFailures, begun, r.Clock.Now()) {
+		if notice.Selects(chosen.events, &event) { // its workload may be gone
+			found = append(found, event)
 		}
 	}
 	slices.SortStableFunc(found, notice.Compare)

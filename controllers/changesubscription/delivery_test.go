@@ -64,6 +64,48 @@ func TestReconcileTellsAFailureAndItsRecoveryOnce(t *testing.T) {
 	g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Sent"))).To(Equal(2.0))
 }
 
+// The record of a release that failed is removed with the verdict on the repair.
+func TestReconcileTellsTheRecoveryByARepairWhoseFailedReleaseIsGone(t *testing.T) {
+	for name, gone := range map[string]bool{"a repair": false, "a workload that is gone": true} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+				s.Spec.Events = []appv1alpha1.SubscribedEvent{"Failures"}
+			})))
+			b.reconcile()
+			failed := b.release("web")
+			b.turn(failed, "Suspend", "Suspended", "True", "PodsFailed")
+			b.reconcile()
+			g.Expect(b.object().Status.ToldFailures).To(HaveLen(1))
+			b.step(20)
+			if !gone {
+				repair := b.release("web-2")
+				before := repair.DeepCopy()
+				repair.Spec.Release, repair.Spec.WorkloadRef.Name, repair.Spec.WorkloadRef.UID = 3, "web", "u-web"
+				g.Expect(b.kube.Patch(t.Context(), repair, client.MergeFrom(before))).To(Succeed())
+				g.Expect(b.kube.Delete(t.Context(), failed)).To(Succeed())
+				b.reconcile()
+				g.Expect(robot.bodies).To(HaveLen(1), "it isn't verified yet")
+				before = repair.DeepCopy()
+				repair.Status.Status, repair.Status.ObservedRelease = "Success", 3
+				repair.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "True", Reason: "AllPodsPassed", LastTransitionTime: metav1.NewTime(b.clock.Now())}}
+				g.Expect(b.kube.Status().Patch(t.Context(), repair, client.MergeFrom(before))).To(Succeed())
+			} else {
+				g.Expect(b.kube.Delete(t.Context(), failed)).To(Succeed())
+			}
+			b.Reconciler = b.restarted()
+			b.reconcile()
+			g.Expect(robot.bodies).To(HaveLen(2))
+			g.Expect(robot.bodies[1]).To(ContainSubstring("release 2 is no longer suspended"))
+			g.Expect(b.object().Status.ToldFailures).To(BeEmpty())
+			b.step(60)
+			b.reconcile()
+			g.Expect(robot.bodies).To(HaveLen(2), "once")
+		})
+	}
+}
+
 func TestReconcileLosesNothingWhileTheReceiverAndTheLeaderAreAway(t *testing.T) {
 	g := NewWithT(t)
 	robot := newRobot(t)

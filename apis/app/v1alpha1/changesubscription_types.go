@@ -111,6 +111,8 @@ const (
 	SinkURLKey = "url"
 	// SinkSecretKey is the key with the key of signatures.
 	SinkSecretKey = "secret"
+	// MaxToldFailures is the most failures whose end a ChangeSubscription waits for.
+	MaxToldFailures = 64
 	// MaxDelivered is the most events that the status of a ChangeSubscription lists as delivered.
 	MaxDelivered = 256
 )
@@ -170,6 +172,26 @@ type ChangeSubscriptionSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
+// ToldFailure is the failure of a release that was told. Its end is to be told, also if the record of the release is gone by then.
+type ToldFailure struct {
+	// namespace is that of the workload.
+	Namespace string `json:"namespace"`
+	// workload is the workload that was released.
+	Workload WorkloadReference `json:"workload"`
+	// release is the number of the release.
+	Release int64 `json:"release"`
+	// version is the version of the release.
+	Version string `json:"version"`
+	// startedAt is when the release was recorded.
+	StartedAt metav1.Time `json:"startedAt"`
+	// observed indicates that the kind of the workload is only observed.
+	// +optional
+	Observed bool `json:"observed,omitempty"`
+	// suspended indicates that the workload was suspended.
+	// +optional
+	Suspended bool `json:"suspended,omitempty"`
+}
+
 // ChangeSubscriptionStatus is the observed state of a subscription, and what was told already.
 type ChangeSubscriptionStatus struct {
 	// observedGeneration is the generation that this status describes.
@@ -184,6 +206,11 @@ type ChangeSubscriptionStatus struct {
 	// +listType=atomic
 	// +optional
 	Delivered []string `json:"delivered,omitempty"`
+	// toldFailures are the failures of releases that were told, and whose end was not yet, oldest first.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	ToldFailures []ToldFailure `json:"toldFailures,omitempty"`
 	// pending is the number of events that wait.
 	// +optional
 	Pending int32 `json:"pending"`

@@ -58,6 +58,8 @@ type Event struct {
 	Began time.Time
 	// Free reports whether a release that recovered was not suspended.
 	Free bool
+	// Inferred reports whether a release recovered that has no record any more.
+	Inferred bool
 	// Until is the end of a ChangeFreeze that has begun.
 	Until time.Time
 	// Links are the events from which this one follows.

@@ -16,6 +16,7 @@ limitations under the License.
 package notice
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -328,4 +329,83 @@ func TestOfFreezeReturnsItsLastBeginningAndEnd(t *testing.T) {
 			g.Expect(events).To(Equal(row.events))
 		})
 	}
+}
+
+func TestOfFailuresReturnsWhatIsOverAndHasNoRecord(t *testing.T) {
+	made := func(number int64, seconds int, conditions ...metav1.Condition) appv1alpha1.ChangeWorkload {
+		release := releaseOf("Running", conditions...)
+		if len(conditions) > 0 && conditions[0].Status == "True" {
+			release.Status.Status = "Success"
+		}
+		release.Spec.Release, release.Status.ObservedRelease, release.Spec.CreateTimeUnix = number, number, after(seconds).Unix()
+		return *release
+	}
+	failing, verified := was("Verified", "False", "PodsFailed", 20), was("Verified", "True", "AllPodsPassed", 20)
+	other := made(1, 0)
+	other.Spec.WorkloadRef.UID = "u-2"
+	for name, row := range map[string]struct {
+		releases []appv1alpha1.ChangeWorkload
+		ended    string
+	}{
+		"the record is there":              {[]appv1alpha1.ChangeWorkload{made(7, 0, failing), made(8, 10, verified)}, ""},
+		"the next release isn't verified":  {[]appv1alpha1.ChangeWorkload{made(8, 10, failing)}, ""},
+		"only one before it is verified":   {[]appv1alpha1.ChangeWorkload{made(6, -10, verified), made(8, 10)}, ""},
+		"a later release is verified":      {[]appv1alpha1.ChangeWorkload{made(6, -10, verified), made(8, 10, failing), made(9, 15, verified), made(10, 25, was("Verified", "True", "AllPodsPassed", 30))}, "20: the Deployment has moved on to a release that is verified"},
+		"its version was released again":   {[]appv1alpha1.ChangeWorkload{made(8, 0, verified)}, "20: the Deployment has moved on to a release that is verified"},
+		"the workload is gone with others": {[]appv1alpha1.ChangeWorkload{other}, "100: the Deployment is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var status appv1alpha1.ChangeSubscriptionStatus
+			told := Of(releaseOf("Suspend", was("Verified", "False", "PodsFailed", 5), was("Suspended", "True", "PodsFailed", 5)), Beginnings{}, start())
+			Deliver(&status, told)
+			g.Expect(status.ToldFailures).To(HaveLen(1))
+			events := OfFailures(status.ToldFailures, BeginningsOf(row.releases), after(100))
+			if row.ended == "" {
+				g.Expect(events).To(BeEmpty())
+				return
+			}
+			g.Expect(events).To(HaveLen(1))
+			g.Expect(events[0].ID).To(Equal(IDOf("u-1", 7, start(), "ReleaseRecovered", 0)))
+			g.Expect(fmt.Sprintf("%d: %s", named(events)["ReleaseRecovered"], events[0].Message)).To(Equal(row.ended))
+			g.Expect(events[0].Free).To(BeFalse())
+			Deliver(&status, events)
+			g.Expect(status.ToldFailures).To(BeEmpty())
+		})
+	}
+}
+
+func TestDeliverRemembersTheFailuresWhoseEndIsToBeTold(t *testing.T) {
+	g := NewWithT(t)
+	var status appv1alpha1.ChangeSubscriptionStatus
+	event := func(name appv1alpha1.SubscribedEvent, release int64) []Event {
+		return []Event{{ID: string(name), Name: name, Release: release, Namespace: "shop", Began: start(), Workload: appv1alpha1.WorkloadReference{UID: "u-1"}}}
+	}
+	Deliver(&status, event("ReleaseStarted", 1))
+	g.Expect(status.ToldFailures).To(BeEmpty())
+	Deliver(&status, event("ReleaseFailed", 1))
+	Deliver(&status, event("ReleaseSuspended", 1))
+	g.Expect(status.ToldFailures).To(HaveLen(1), "a release fails once until it recovers")
+	g.Expect(status.ToldFailures[0].Suspended).To(BeTrue())
+	Deliver(&status, event("ReleaseRecovered", 2))
+	g.Expect(status.ToldFailures).To(HaveLen(1))
+	Deliver(&status, event("ReleaseRecovered", 1))
+	g.Expect(status.ToldFailures).To(BeEmpty())
+	for release := range int64(70) {
+		Deliver(&status, event("ReleaseFailed", release))
+	}
+	g.Expect(status.ToldFailures).To(HaveLen(64))
+	g.Expect(status.ToldFailures[0].Release).To(BeEquivalentTo(6))
+	g.Expect(OfFailures(status.ToldFailures, Beginnings{}, start())[0].Free).To(BeTrue())
+}
+
+func TestMergePrefersARecoveryThatARecordShowed(t *testing.T) {
+	g := NewWithT(t)
+	recovered := Event{ID: "a", Name: "ReleaseRecovered", Release: 7, Began: start(), Workload: appv1alpha1.WorkloadReference{UID: "u-1"}}
+	inferred, other := recovered, recovered
+	inferred.ID, inferred.Inferred = "b", true
+	other.ID, other.Release = "c", 6
+	g.Expect(Merge([]Event{inferred}, []Event{recovered})).To(Equal([]Event{recovered}))
+	g.Expect(Merge([]Event{inferred}, []Event{other})).To(HaveLen(2))
+	g.Expect(Merge([]Event{inferred}, []Event{inferred})).To(HaveLen(1))
 }

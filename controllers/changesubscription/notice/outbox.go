@@ -148,6 +148,11 @@ func split(events []Event) []Batch {
 
 // Merge returns events, and those that were found before and that their releases don't show any more, in the order of time.
 func Merge(events, before []Event) []Event {
+	events = slices.DeleteFunc(events, func(event Event) bool { // which was found before, while the record was there
+		return event.Inferred && slices.ContainsFunc(before, func(waiting Event) bool {
+			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(&event)
+		})
+	})
 	found := make(map[string]bool, len(events))
 	for i := range events {
 		found[events[i].ID] = true
@@ -166,7 +171,7 @@ func Remember(status *appv1alpha1.ChangeSubscriptionStatus, told map[string]time
 	for i := range events {
 		_, isTold := told[events[i].ID]
 		if isTold && len(status.Delivered) < appv1alpha1.MaxDelivered && !slices.Contains(status.Delivered, events[i].ID) {
-			status.Delivered = append(status.Delivered, events[i].ID)
+			Deliver(status, events[i:i+1])
 		}
 	}
 }
@@ -175,6 +180,7 @@ func Remember(status *appv1alpha1.ChangeSubscriptionStatus, told map[string]time
 func Deliver(status *appv1alpha1.ChangeSubscriptionStatus, events []Event) {
 	for i := range events {
 		status.Delivered = append(status.Delivered, events[i].ID)
+		noteFailure(status, &events[i])
 	}
 }
 
