@@ -36,13 +36,13 @@ import (
 const (
 	ownEvent, cdEvent = "dev.cdeventsx.altershield-release.", "dev.cdevents."
 	// started and so on are the types of CDEvents that are awaited.
-	started                = ownEvent + "started.0.1.0"
+	started, bypassed      = ownEvent + "started.0.1.0", ownEvent + "bypassed.0.1.0"
 	deployed, upgraded     = cdEvent + "service.deployed.0.3.0", cdEvent + "service.upgraded.0.3.0"
 	incident, incidentOver = cdEvent + "incident.detected.0.3.0", cdEvent + "incident.resolved.0.3.0"
 )
 
-// releasesAreTold makes a release that passes, is suspended by a verdict until that is withdrawn, and the next one, while a receiver takes each of their
-// events before the next one. What a faster course of things shows only for a moment, a subscription doesn't promise to tell.
+// releasesAreTold makes a release that passes, is suspended by a verdict and repaired, while a receiver takes each of its events before the next one.
+// What a faster course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.
 func releasesAreTold(ctx context.Context, s *stage) error {
 	told := func(release int64, types ...string) step {
 		return func(s *stage, ctx context.Context) error { return s.told(ctx, release, types...) }
@@ -50,8 +50,8 @@ func releasesAreTold(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1), told(1, started, deployed),
 		failed(1), suspended(1), told(1, started, deployed, incident),
-		withdrawn(1), told(1, started, deployed, incident, incidentOver, deployed),
-		change("the second release", template("second", "")), verified(2), told(2, started, upgraded), (*stage).allTold)
+		change("the repair", template("repaired", repairing)), verified(2),
+		told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), (*stage).allTold)
 }
 
 // inbox is a receiver of CDEvents. The zero value is empty.
@@ -157,7 +157,7 @@ func (s *stage) allTold(ctx context.Context) error {
 			return err
 		}
 		status := &subscription.Status
-		if len(status.Delivered) != 7 || status.Pending > 0 || status.Dropped > 0 || status.FailingSince != nil {
+		if len(status.Delivered) != 7 || status.Pending > 0 || status.Dropped > 0 || status.FailingSince != nil || len(status.ToldFailures) > 0 {
 			return fmt.Errorf("its status has %d delivered, %d pending and %d dropped events", len(status.Delivered), status.Pending, status.Dropped)
 		}
 		return nil
