@@ -115,7 +115,7 @@ build-node: ## Build bin/node, which runs a command with a cluster of real nodes
 ##@ Measurements and fault injection
 
 .PHONY: bench
-bench: build ## Measure the cost of the operator: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
+bench: build build-plugin ## Measure the cost of the operator: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
 	@go run ./hack/bench --manager bin/manager --commit "$(COMMIT)" $(BENCH_ARGS)
 
 .PHONY: faults

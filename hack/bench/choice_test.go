@@ -18,6 +18,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -40,6 +41,27 @@ func TestChooseLoadsByName(t *testing.T) {
 	g.Expect(names(chosen)).To(Equal([]string{"100x10", "late", "admission", "verdict", "stuck"}))
 	_, err = chooseLoads("100x10,200x10")
 	g.Expect(err).To(MatchError(ContainSubstring(`unknown load "200x10", expected one of tiny, 100x10`)))
+}
+
+func TestPluginCommandsPrintWhatIsThere(t *testing.T) {
+	g := NewWithT(t)
+	commands := pluginCommands(fleet{deployments: 200}, fleet{namespace: "big", deployments: 1, replicas: 5000})
+	g.Expect(commands[0].prints).To(Equal("201 verified"))
+	g.Expect(commands[2]).To(Equal(pluginCommand{"status of the big one", "status app-0 -n big", "5000 passed"}))
+}
+
+func TestPluginCommandRunReportsWhatIsPrinted(t *testing.T) {
+	g := NewWithT(t)
+	took, err := (pluginCommand{line: "1 verified", prints: "1 verified"}).run(t.Context(), "echo", "")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(took.time).To(BeNumerically(">", 0))
+	figures := pluginFigures(fleet{}, fleet{}, map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
+	g.Expect([]string{figures[0].Name, figures[1].Name}).To(Equal([]string{"list -A", "list -A, processor time"}))
+	g.Expect([]float64{figures[0].Median, figures[1].Median}).To(Equal([]float64{40, 25}))
+	_, err = (pluginCommand{line: "nothing", prints: "1 verified"}).run(t.Context(), "echo", "")
+	g.Expect(err).To(MatchError("nothing doesn't print \"1 verified\" but: nothing\n"))
+	_, err = (pluginCommand{line: "nothing"}).run(t.Context(), "false", "")
+	g.Expect(err).To(MatchError(ContainSubstring("exit status 1")))
 }
 
 func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {

@@ -47,6 +47,11 @@ const (
 	growthMemory   = "memory of the manager"
 	othersSetup    = "with other pods"
 	othersHeap     = "heap per other pod"
+
+	pluginList    = "list -A"
+	pluginListAll = "list -A --all"
+	pluginStatus  = "status of the big one"
+	pluginHistory = "history of the big one"
 )
 
 // goal is the upper limit of a figure.
@@ -122,5 +127,8 @@ func otherGoals() []goal {
 		{loadGrowth, growthSetup, growthCPU, 1.2},
 		{loadGrowth, growthSetup, growthHeap, 1.2},
 		{loadGrowth, othersSetup, othersHeap, 0.05}, // the size of a heap varies
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginList, 1000},
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginListAll, 1000},
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginStatus, 1000},
 	}
 }

@@ -35,6 +35,7 @@ const (
 	loadStuck       = "stuck"
 	loadRest        = "rest"
 	loadGrowth      = "growth"
+	loadPlugin      = "plugin"
 
 	loadDeclared          = "declared"
 	loadDeclaredAdmission = "declared-admission"
@@ -67,6 +68,7 @@ func loads() []load {
 		{name: loadStuck, always: true, run: runStuck(20)},
 		{name: loadRest, run: runRest(1000, 10_000)},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
+		{name: loadPlugin, run: runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000})},
 		{name: loadDeclared, run: runDeclared(fleet{deployments: 50, replicas: 10})},
 		{name: loadDeclaredAdmission, run: runDeclaredAdmission},
 		{name: loadDeclaredRest, run: runDeclaredRest(2000, 1000)},

@@ -40,6 +40,8 @@ import (
 type bench struct {
 	// manager is the manager's program, config the kustomization to install.
 	manager, config string
+	// plugin is the program of the kubectl plugin.
+	plugin string
 	// profiles is a folder for profiles of the manager, empty for none; pprof is the address where it serves them.
 	profiles, pprof string
 	// other is the program of another manager to compare with, empty for none.
@@ -60,6 +62,7 @@ func main() {
 	flag.IntVar(&b.report.Rounds, "rounds", 2, "number of rounds that count; one more runs first and is dropped")
 	flag.StringVar(&b.report.Commit, "commit", "", "commit that is measured, for the report")
 	flag.StringVar(&b.manager, "manager", "bin/manager", "`program` of the manager")
+	flag.StringVar(&b.plugin, "plugin", "bin/kubectl-altershield", "`program` of the kubectl plugin, for the load plugin")
 	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
 	flag.StringVar(&b.other, "other", "", "`program` of another manager to compare with, such as that of the previous commit; empty: none")
 	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which slow it down; empty: none")
