@@ -256,7 +256,7 @@ page-tools:
 
 .PHONY: test-page
 test-page: $(if $(shell command -v npm),page-tools) ## Test the page in a real browser: Debian's chromium on the PATH; with npm, also its accessibility by axe-core.
-	cd hack/page && PAGE_TOOLS="$(PAGE_TOOLS)" CGO_ENABLED=0 go test -count=1 -timeout 10m ./...
+	cd hack/page && PAGE_TOOLS="$(PAGE_TOOLS)" CGO_ENABLED=0 go test -count=1 -timeout 20m ./...
 
 .PHONY: page-images
 page-images: ## Take the screenshots in docs/images, in a real browser.
