@@ -34,7 +34,7 @@ func TestReadOnlyPageHasNoButtonsThatAct(t *testing.T) {
 
 func TestActionThatTheUserMayNotIsGreyedWithTheRight(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(false)), look{route: releaseOfWeb})
-	page.shows(".actions", "Roll back…", "Correct a verdict…", "you may not: needs patch changepods.app.altershield.io/status")
+	page.shows(".actions", "Roll back…", "Correct a verdict…", "you may not: needs patch changepods.app.ops.cloud.alipay.com/status")
 	page.until(`[...document.querySelectorAll(".actions button")].filter((one) => one.disabled).map((one) => one.innerText).join() === "Correct a verdict…"`)
 	if text := eval[string](page, `(() => { const button = document.querySelector(".actions button:disabled"); return document.getElementById(button.getAttribute("aria-describedby")).innerText })()`); !strings.Contains(text, "patch changepods") {
 		t.Errorf("the disabled button is described by %q", text)

@@ -101,7 +101,7 @@ func answers(readOnly bool) map[string]any {
 			{"name": "rollback", "command": "kubectl altershield rollback deployment/web -n shop", "to": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "release": 5, "needs": patchDeployments(), "may": true},
 			{"name": "withdraw", "command": "kubectl altershield verdict web-491e30c--x--5 pass -n shop --reason WHY", "needs": patchChangePods(), "may": false},
 		}},
-		"may": object{"kind": "ActionList", "items": []object{{"verb": "rollback", "needs": patchDeployments(), "may": true}, {"verb": "verdict", "needs": patchChangePods(), "right": "patch changepods.app.altershield.io/status", "may": false}, {"verb": "freeze-lock", "needs": patchDeployments(), "may": true}}},
+		"may": object{"kind": "ActionList", "items": []object{{"verb": "rollback", "needs": patchDeployments(), "may": true}, {"verb": "verdict", "needs": patchChangePods(), "right": "patch changepods.app.ops.cloud.alipay.com/status", "may": false}, {"verb": "freeze-lock", "needs": patchDeployments(), "may": true}}},
 		"freezes": object{"kind": "FreezeList", "items": []object{
 			{"namespace": "shop", "name": "weekend", "lock": false, "action": "Park", "active": true, "until": ago(-37 * time.Hour), "parked": 1, "reason": "no releases at weekends"},
 			{"namespace": "pay", "name": "incident-99", "lock": true, "action": "Deny", "active": true, "until": ago(-2 * time.Hour), "parked": 0, "reason": "INC-99: checkout is down"},
@@ -124,7 +124,7 @@ func patchDeployments() object {
 }
 
 func patchChangePods() object {
-	return object{"verb": "patch", "group": "app.altershield.io", "resource": "changepods", "subresource": "status"}
+	return object{"verb": "patch", "group": "app.ops.cloud.alipay.com", "resource": "changepods", "subresource": "status"}
 }
 
 // podList returns pods of web, the fifth and sixth failed, a quarter waits.

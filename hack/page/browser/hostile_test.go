@@ -64,9 +64,9 @@ func TestNotesTellWhatTheUserMayNotSee(t *testing.T) {
 	}
 	for lack, text := range lacks {
 		of := serve(t, shop(), answers(true))
-		of.set("status", with(of.answers["status"].(object), object{"notes": []object{{"verb": "list", "resource": "changepods.app.altershield.io", "namespace": "shop", "lacks": lack}}}))
+		of.set("status", with(of.answers["status"].(object), object{"notes": []object{{"verb": "list", "resource": "changepods.app.ops.cloud.alipay.com", "namespace": "shop", "lacks": lack}}}))
 		page := open(t, of, look{route: releaseOfWeb})
-		page.shows(".notes", "You may not list changepods.app.altershield.io in namespace shop: "+text)
+		page.shows(".notes", "You may not list changepods.app.ops.cloud.alipay.com in namespace shop: "+text)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestReleasePageShowsEachState(t *testing.T) {
 func TestReleasePageShowsAllAboutARelease(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(true)), look{route: releaseOfWeb})
 	page.shows(".head", "shop/web", "release 7", "a15e8a3", "491e30c", "alice@corp.example", "20 wanted", "rollout held by the operator")
-	page.shows(".reasons", "2 pods failed POST", "web-85c4-b6lg8", "kubectl altershield repair deployment/web -n shop -f FILE", "to release 5", "you may not: needs patch changepods.app.altershield.io/status")
+	page.shows(".reasons", "2 pods failed POST", "web-85c4-b6lg8", "kubectl altershield repair deployment/web -n shop -f FILE", "to release 5", "you may not: needs patch changepods.app.ops.cloud.alipay.com/status")
 	page.shows(".timeline", "recorded", "17:28:52", "batches 1-4", "PRE 2s", "POST 10s", "batches 5-6")
 	page.shows("section:has(#verdicts)", "error rate: 5xx above 1%", "golden-signals", "Enforce", "5xx 3.1 % of requests")
 	page.shows("section:has(#changes)", "image web: shop/web:1.8 -> shop/web:1.9")
