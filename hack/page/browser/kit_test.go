@@ -19,7 +19,6 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,8 +71,8 @@ type tab struct {
 	pending map[network.RequestID]bool
 }
 
-// browserOf returns the context of the one browser of the tests.
-var browserOf = sync.OnceValues(func() (context.Context, error) { //nolint:gochecknoglobals // a browser takes a second to start
+// browserOf returns the context of the one browser of the tests: a browser takes a second to start.
+var browserOf = sync.OnceValues(func() (context.Context, error) {
 	path := os.Getenv("PAGE_BROWSER_PATH")
 	allocator, _ := chromedp.NewExecAllocator(context.Background(), chromedp.Headless, chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.NoFirstRun,
 		chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("font-render-hinting", "none"),
@@ -269,9 +268,6 @@ func (s *tab) violations() []string {
 func (s *tab) isOffOrigin(address string) bool {
 	return !strings.HasPrefix(address, s.fake.url+"/") && !strings.HasPrefix(address, "blob:"+s.fake.url)
 }
-
-// errGone is that of a stream which the test cut.
-var errGone = errors.New("the test cut the stream")
 
 // settled waits until the page shows all that it asked for.
 func (s *tab) settled() {
