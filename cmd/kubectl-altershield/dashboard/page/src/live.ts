@@ -12,6 +12,8 @@ export interface Connection {
 
 export const connection = signal<Connection>({ state: "connecting" });
 export const byWorkload = signal<ReadonlyMap<string, Release>>(new Map());
+// isListed tells whether a list has come at all: without one, nothing is known, which is not the same as nothing to do.
+export const isListed = signal(false);
 export const listNotes = signal<Note[]>([]);
 // changed is a change of state to announce.
 export const changed = signal<Release | undefined>(undefined);
@@ -128,6 +130,7 @@ function apply(line: Line, next: Map<string, Release>): boolean {
         next.set(keyOf(release), release);
       }
       listNotes.value = line.list.notes ?? [];
+      isListed.value = true;
       setClock(line.now);
       return true;
     case "release": {

@@ -3,7 +3,7 @@ import { At, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../compone
 import { PodBar } from "../components/bar";
 import { Day } from "../components/day";
 import { Table, type Column } from "../components/table";
-import { byWorkload, connection, keyOf, listNotes, now } from "../live";
+import { byWorkload, connection, isListed, keyOf, listNotes, now } from "../live";
 import { useResource } from "../resource";
 import { addressOf } from "../route";
 import { chosen, search } from "../settings";
@@ -45,8 +45,8 @@ export function First() {
   const waiting = shownOnes.filter((release) => needsSomebody(release, at));
   const running = shownOnes.filter(isRunning);
   const others = shownOnes.filter((release) => !needsSomebody(release, at) && !isRunning(release));
-  if (connection.value.state === "connecting") {
-    return <><h1 tabIndex={-1}>{t().nav.first}</h1><p class="muted">{t().loading}</p></>;
+  if (!isListed.value) {
+    return <><h1 tabIndex={-1}>{t().nav.first}</h1>{connection.value.state === "connecting" && <p class="muted">{t().loading}</p>}</>;
   }
   return (
     <>
