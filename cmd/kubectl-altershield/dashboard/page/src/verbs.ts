@@ -24,10 +24,10 @@ export function verbsOf(release: Release, status: Status | undefined, pods: PodL
   const kept = (status?.earlier ?? []).filter((earlier) => earlier.kept && earlier.version !== release.version);
   if (release.step && isOpen) {
     verbs.push({ name: "approve", reason: "optional", fields: [] }, { name: "deny", reason: "optional", fields: [] });
-    verbs.push({ name: "go-on", reason: "none", grave: true, fields: [{ name: "step", choices: ["", "all"], first: "" }] });
+    verbs.push({ name: "go-on", reason: "optional", grave: true, fields: [{ name: "step", choices: ["", "all"], first: "" }] });
   }
   if (kept.length > 0) {
-    verbs.push({ name: "rollback", reason: "none", grave: true, fields: [{ name: "to", choices: kept.map((earlier) => String(earlier.release)), first: String(kept[0]?.release) }] });
+    verbs.push({ name: "rollback", reason: "optional", grave: true, fields: [{ name: "to", choices: kept.map((earlier) => String(earlier.release)), first: String(kept[0]?.release) }] });
   }
   const failed = (pods?.items ?? []).filter((pod) => pod.state === "failed" && pod.changePod);
   if (failed.length > 0) {
@@ -38,8 +38,8 @@ export function verbsOf(release: Release, status: Status | undefined, pods: PodL
     ] });
   }
   if (workload?.pausedByUser) {
-    verbs.push({ name: "resume", reason: "none", fields: [] });
-  } else if (isOpen && workload?.known && !workload.held && release.kind === "Deployment") {
+    verbs.push({ name: "resume", reason: "optional", fields: [] });
+  } else if (isOpen && workload?.known && !workload.held) {
     verbs.push({ name: "hold", reason: "optional", fields: [] });
   }
   if (["Suspend", "Waiting"].includes(release.state)) {
