@@ -51,6 +51,10 @@ export const route = signal<Route>({ screen: "first" });
 export function follow(): void {
   route.value = parse(location.hash);
   addEventListener("hashchange", () => {
+    if (!/^(#?$|#\/)/.test(location.hash)) { // an address with the key of a plugin that was started anew, opened in the same tab
+      location.reload();
+      return;
+    }
     route.value = parse(location.hash);
     scrollTo(0, 0);
     requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
