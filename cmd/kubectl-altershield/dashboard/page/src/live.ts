@@ -22,7 +22,7 @@ export const changed = signal<Release | undefined>(undefined);
 const skew = signal(0);
 const ticked = signal(Date.now());
 export const now = computed(() => ticked.value + skew.value);
-setInterval(() => { ticked.value = Date.now(); }, 5_000);
+setInterval(() => { if (!document.hidden) ticked.value = Date.now(); }, 5_000);
 
 const firstWait = 1_000;
 const longestWait = 30_000;
@@ -40,14 +40,36 @@ export function reconnect(): void {
   hurry?.();
 }
 
-// listen connects for as long as the page is open. namespace gives the one to list, once the plugin answers.
+// hiddenFor is how long a tab may be hidden until it leaves its stream. A browser opens six connections to the plugin for all tabs, and the plugin
+// ends when nobody has looked for an hour.
+const hiddenFor = 60_000;
+
+function visible(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!document.hidden) {
+        document.removeEventListener("visibilitychange", look);
+        resolve();
+      }
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
+  });
+}
+
+// listen connects for as long as the page is open and seen. namespace gives the one to list, once the plugin answers.
 export async function listen(namespace: () => Promise<string>): Promise<void> {
   let wait = firstWait;
   for (;;) {
+    await visible();
     const failure = await namespace().then((of) => once(of, () => { wait = firstWait; }), (reason: unknown) => reason);
     if (failure instanceof Refusal && (failure.status === 401 || failure.status === 403)) {
       connection.value = { state: "refused", why: failure.message, status: failure.status };
       return;
+    }
+    if (document.hidden) {
+      connection.value = { ...connection.peek(), state: "stale", retry: undefined, why: undefined };
+      continue; // at once when it is seen again
     }
     const why = failure instanceof Error ? failure.message : undefined;
     connection.value = { ...connection.peek(), state: "stale", retry: Date.now() + wait, why };
@@ -67,6 +89,13 @@ function pause(milliseconds: number): Promise<void> {
 async function once(namespace: string, good: () => void): Promise<unknown> {
   const abort = new AbortController();
   let watchdog = setTimeout(() => abort.abort(), silence);
+  let leaving: ReturnType<typeof setTimeout> | undefined;
+  const leave = () => {
+    clearTimeout(leaving);
+    leaving = document.hidden ? setTimeout(() => abort.abort(), hiddenFor) : undefined;
+  };
+  document.addEventListener("visibilitychange", leave);
+  leave();
   try {
     const answer = await open("stream", { namespace }, { signal: abort.signal });
     const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -91,6 +120,8 @@ async function once(namespace: string, good: () => void): Promise<unknown> {
     return failure;
   } finally {
     clearTimeout(watchdog);
+    clearTimeout(leaving);
+    document.removeEventListener("visibilitychange", leave);
     abort.abort();
   }
 }
