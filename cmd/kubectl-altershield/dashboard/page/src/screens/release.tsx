@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Actions } from "../components/actions";
 import { At, Copy, Failure, Name, Notes, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
 import { PodBar } from "../components/bar";
@@ -14,14 +14,25 @@ import { moment } from "../time";
 import type { PodList, Release, Status, Way, Why, Workload } from "../types";
 import { Changes, EventsOf, History, PoliciesOf, Verdicts } from "./parts";
 
-// useChanges counts the changes of a value, once it stayed the same for a second: a release changes with every pod. That it comes is no change.
+// longest is how long changes may be put off.
+const longest = 5_000;
+
+// useChanges counts the changes of a value, once it stayed the same for a second, or for five in which it didn't: a release changes with every
+// pod. That it comes is no change.
 function useChanges(value: string | undefined): number {
   const [seen, see] = useState({ value, count: 0 });
+  const since = useRef<number | undefined>(undefined);
   useEffect(() => {
     if (value === seen.value) {
+      since.current = undefined;
       return undefined;
     }
-    const timer = setTimeout(() => see({ value, count: seen.count + (seen.value === undefined ? 0 : 1) }), seen.value === undefined ? 0 : 1_000);
+    since.current ??= Date.now();
+    const wait = seen.value === undefined ? 0 : Math.max(0, Math.min(1_000, since.current + longest - Date.now()));
+    const timer = setTimeout(() => {
+      since.current = undefined;
+      see({ value, count: seen.count + (seen.value === undefined ? 0 : 1) });
+    }, wait);
     return () => clearTimeout(timer);
   }, [value, seen]);
   return seen.count;
