@@ -24,6 +24,11 @@ const ticked = signal(Date.now());
 export const now = computed(() => ticked.value + skew.value);
 setInterval(() => { if (!document.hidden) ticked.value = Date.now(); }, 5_000);
 
+// fiveMinutes changes every five minutes: what isn't in the stream is read again then.
+export function fiveMinutes(): number {
+  return Math.ceil(now.value / 300_000);
+}
+
 const firstWait = 1_000;
 const longestWait = 30_000;
 // Beats come every 15 s.

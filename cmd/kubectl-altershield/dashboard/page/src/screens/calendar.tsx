@@ -4,7 +4,7 @@ import { ReleaseMark } from "../components/day";
 import { Dialog } from "../components/dialog";
 import { Table, type Column } from "../components/table";
 import { week } from "../delivery";
-import { now } from "../live";
+import { fiveMinutes, now } from "../live";
 import { useResource } from "../resource";
 import { chosen, session } from "../settings";
 import { shown } from "../text/safe";
@@ -18,7 +18,7 @@ const dayLong = week / 7;
 export function Calendar() {
   const [acted, act] = useState(0);
   const [open, show] = useState<{ verb: Verb; namespace: string } | undefined>(undefined);
-  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value }, acted);
+  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value }, `${acted} ${fiveMinutes()}`);
   const acts = session.value?.readOnly === false;
   const items = freezes.data?.items ?? [];
   const columns: Column<Freeze>[] = [

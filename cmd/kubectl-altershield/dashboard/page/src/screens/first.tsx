@@ -3,7 +3,7 @@ import { At, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../compone
 import { PodBar } from "../components/bar";
 import { Day } from "../components/day";
 import { Table, type Column } from "../components/table";
-import { byWorkload, connection, isListed, keyOf, listNotes, now } from "../live";
+import { byWorkload, connection, fiveMinutes, isListed, keyOf, listNotes, now } from "../live";
 import { useResource } from "../resource";
 import { addressOf } from "../route";
 import { chosen, search } from "../settings";
@@ -68,7 +68,7 @@ export function First() {
 }
 
 function Summary({ of }: { of: Release[] }) {
-  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value });
+  const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value }, fiveMinutes());
   const count = (state: State) => of.filter((release) => release.state === state).length;
   const parts: [State, (n: number) => string][] = [
     ["Suspend", t().suspendedCount], ["Failed", t().failedCount], ["Waiting", t().waitingCount], ["NotChecked", t().uncheckedCount],
