@@ -15,8 +15,8 @@ export function PodCells({ list }: { list: PodList }) {
   const [by, group] = useState<Grouping>("batch");
   const [all, showAll] = useState(false);
   const [chosen, choose] = useState(-1);
-  const { frame, width } = useWidth();
   const pods = list.items ?? [];
+  const { frame, width } = useWidth(pods.length > 0);
   const groups = useMemo(() => groupsOf(pods, by), [list, by]);
   const picture = useMemo(() => place(by === "batch" || all ? groups : groups.slice(0, mostGroups), width, by !== "batch"), [groups, width, all]);
   if (pods.length === 0) {
@@ -58,7 +58,7 @@ function Paths({ placed }: { placed: Placed[] }) {
   return useMemo(() => <>{states.map((state) => <path class={state} d={pathOf(placed, state)} fill-rule="evenodd" />)}<path class="cross" d={crossesOf(placed)} /></>, [placed]);
 }
 
-function useWidth() {
+function useWidth(isThere: boolean) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
   useEffect(() => {
@@ -68,7 +68,7 @@ function useWidth() {
     const watch = new ResizeObserver(([entry]) => { if (entry) setWidth(Math.floor(entry.contentRect.width)); });
     watch.observe(frame.current);
     return () => watch.disconnect();
-  }, [frame.current]);
+  }, [isThere]);
   return { frame, width };
 }
 
