@@ -2,7 +2,7 @@
 
 // shown makes characters visible that change how the text beside them is read: controls and directions.
 export function shown(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (char) => `⟨U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (char) => `⟨U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
 export interface Part { text: string; link?: string }
@@ -24,6 +24,11 @@ export function partsOf(text: string): Part[] {
 }
 
 export function linkOf(address: string): string | undefined {
-  const parsed = URL.parse(address);
-  return parsed !== null && ["http:", "https:"].includes(parsed.protocol) && parsed.username === "" && parsed.password === "" ? parsed.href : undefined;
+  let parsed: URL;
+  try {
+    parsed = new URL(address); // URL.parse is missing in browsers of 2023
+  } catch {
+    return undefined;
+  }
+  return ["http:", "https:"].includes(parsed.protocol) && parsed.username === "" && parsed.password === "" ? parsed.href : undefined;
 }
