@@ -6,6 +6,10 @@ import type { Outcome, Recorded } from "./types";
 export const week = 7 * 24 * 3_600_000;
 export const weeks = 13;
 
+// before is how much earlier releases are read than they are counted: what ends a failure, or has the commit time of the release before, is known
+// by the release before.
+export const before = week;
+
 export interface Keys {
   // deployments are the verified releases that are neither a repair nor a rollback.
   deployments: number; verified: number; bad: number; reworked: number; decided: number; superseded: number; unchecked: number;

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { failRate, factsOf, isBad, keysOf, median, outcomeOf } from "../delivery";
+import { before, failRate, factsOf, isBad, keysOf, median, outcomeOf } from "../delivery";
 import { now } from "../live";
 import { useResource } from "../resource";
 import { chosen } from "../settings";
@@ -16,9 +16,9 @@ const minute = 60_000;
 export function Day() {
   // The period moves every five minutes, so that the records aren't read more often.
   const end = Math.ceil(now.value / (5 * minute)) * 5 * minute;
-  const query = { namespace: chosen.value, from: new Date(end - long).toISOString(), to: new Date(end).toISOString() };
-  const { data, error, loading, again } = useResource<Export>("releases", query);
-  const items = useMemo(() => byNamespace(data?.items ?? []), [data]);
+  const query = { namespace: chosen.value, from: new Date(end - long - before).toISOString(), to: new Date(end).toISOString() };
+  const { data, error, loading, again } = useResource<Export>("releases", query, 0, chosen.value);
+  const items = useMemo(() => byNamespace(data?.items ?? [], end - long), [data, end]);
   return (
     <Section id="day" title={t().day}>
       <Notes of={data?.notes} />
@@ -41,16 +41,18 @@ export function Day() {
   );
 }
 
-function byNamespace(items: Recorded[]): [string, Recorded[]][] {
+// byNamespace returns the releases of the namespaces that have one since a time, with those before it.
+function byNamespace(items: Recorded[], since: number): [string, Recorded[]][] {
   const found = new Map<string, Recorded[]>();
   for (const item of items) {
     found.set(item.namespace, [...(found.get(item.namespace) ?? []), item]);
   }
-  return [...found].sort(([a], [b]) => a.localeCompare(b));
+  return [...found].filter(([, releases]) => releases.some((item) => Date.parse(item.startedAt) >= since)).sort(([a], [b]) => a.localeCompare(b));
 }
 
-function Row({ namespace, releases, end }: { namespace: string; releases: Recorded[]; end: number }) {
-  const keys = keysOf(factsOf(releases));
+function Row({ namespace, releases: all, end }: { namespace: string; releases: Recorded[]; end: number }) {
+  const keys = keysOf(factsOf(all).filter((fact) => fact.at >= end - long));
+  const releases = all.filter((item) => Date.parse(item.startedAt) >= end - long);
   const rate = failRate(keys);
   const recovery = median(keys.recoveries);
   return (

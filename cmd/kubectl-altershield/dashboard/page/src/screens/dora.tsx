@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import { Failure, Name, Notes, Section } from "../components/basic";
 import { Table, type Column } from "../components/table";
 import { Bars, type Bar } from "../components/bars";
-import { byWeek, csv, factsOf, failRate, keysOf, median, week, weeks, type Keys } from "../delivery";
+import { before, byWeek, csv, factsOf, failRate, keysOf, median, week, weeks, type Keys } from "../delivery";
 import { now } from "../live";
 import { useResource } from "../resource";
 import { chosen } from "../settings";
@@ -30,9 +30,9 @@ function told(measure: Measure, keys: Keys): string {
 export function Dora() {
   // Whole days: the figures needn't move while they are read.
   const end = useMemo(() => Math.ceil(now.peek() / (week / 7)) * (week / 7), []);
-  const query = { namespace: chosen.value, from: new Date(end - weeks * week).toISOString(), to: new Date(end).toISOString() };
+  const query = { namespace: chosen.value, from: new Date(end - weeks * week - before).toISOString(), to: new Date(end).toISOString() };
   const { data, error, loading, again } = useResource<Export>("releases", query);
-  const facts = useMemo(() => factsOf(data?.items ?? []), [data]);
+  const facts = useMemo(() => factsOf(data?.items ?? []).filter((fact) => fact.at >= end - weeks * week), [data]);
   const keys = keysOf(facts);
   const byTime = byWeek(facts, end);
   const namespaces = [...new Set(facts.map((fact) => fact.namespace))].sort();
