@@ -160,6 +160,32 @@ func TestReleaseInStepsCanBeApprovedDeniedAndGoOn(t *testing.T) {
 	}
 }
 
+func TestGoOnGoesToTheStepThatWasShown(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	waiting := release("pay", "api", "Waiting", object{"step": "1/3"})
+	of.set("status", with(of.answers["status"].(object), object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment"}}))
+	of.set("act/go-on", object{"kind": "GoOnRequest", "namespace": "pay", "object": "deployment/api", "from": object{"release": 7, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "step": "2/3"})
+	page := open(t, of, look{route: "/w/pay/Deployment/api"})
+	page.click(".actions button", "Go on…")
+	page.do(typed("dialog input[name=reason]", "CHG-12"))
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "This would change")
+	page.click("dialog button", "Do it")
+	page.shows("dialog .preview", "Done")
+	want := object{"verb": "go-on", "namespace": "pay", "kind": "Deployment", "name": "api", "step": "2", "reason": "CHG-12", "from": object{"release": 7.0, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "dryRun": false}
+	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
+		t.Errorf("the dialog sent %v, want %v last", acts, want)
+	}
+}
+
+func TestEachKindCanBePaused(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	running := release("shop", "search", "Running", object{"kind": "StatefulSet"})
+	of.set("status", with(of.answers["status"].(object), object{"present": running, "workload": object{"known": true, "namespace": "shop", "name": "search", "kind": "StatefulSet"}}))
+	page := open(t, of, look{route: "/w/shop/StatefulSet/search"})
+	page.shows(".actions", "Pause…")
+}
+
 func TestLockIsEndedFromTheCalendar(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	of.set("act/freeze-unlock", object{"kind": "FreezeUnlockRequest", "namespace": "pay", "object": "changefreeze/incident-99", "changes": []string{"parked: 0"}})

@@ -79,6 +79,26 @@ func TestFirstPageIsCalmWithoutReleases(t *testing.T) {
 	page.shows("main", "Nothing needs anybody.", "No release is running.", "No release ended in the last 24 hours.")
 }
 
+func TestFirstPageIsNotCalmWithoutAList(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.refuse(true)
+	page := open(t, of, look{})
+	page.shows(".banner", "No connection to the plugin.", "the API server can't be reached")
+	page.drawn()
+	if text := page.text("main"); strings.Contains(text, "Nothing needs anybody") || strings.Contains(text, "No release is running") {
+		t.Errorf("a page that knows nothing says %q", text)
+	}
+	of.refuse(false)
+	page.click(".banner button", "Connect now")
+	page.shows("section:has(#needs)", "shop/web")
+	wrong := openAt(t, of, look{}, of.url+"/#wrong")
+	wrong.shows(".banner", "This page needs the key of a running plugin.")
+	wrong.drawn()
+	if text := wrong.text("main"); strings.Contains(text, "Nothing needs anybody") {
+		t.Errorf("a page without the key says %q", text)
+	}
+}
+
 func TestFirstPageShowsMoreOnDemand(t *testing.T) {
 	page := open(t, serve(t, many(250), answers(true)), look{})
 	page.until(`document.querySelectorAll("#others ~ table tbody tr").length === 100`)

@@ -17,6 +17,8 @@ limitations under the License.
 package browser
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,37 @@ func TestKeyIsTakenFromTheAddressAndKeptForTheTab(t *testing.T) {
 	if cookies := eval[string](page, "document.cookie"); cookies != "" {
 		t.Errorf("there are cookies: %s", cookies)
 	}
+}
+
+func TestKeyThatIsOpenedInTheSameTabIsTaken(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := openAt(t, of, look{}, of.url+"/#wrong")
+	page.shows(".banner", "This page needs the key of a running plugin.")
+	page.do(chromedp.Navigate(of.url + "/#" + key + releaseOfWeb))
+	page.shows(".head", "shop/web")
+	if address := eval[string](page, "location.href"); address != of.url+"/#"+releaseOfWeb {
+		t.Errorf("the address bar has %s, want the route without the key", address)
+	}
+}
+
+func TestATabThatIsHiddenLeavesItsStream(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	hide := func(hidden bool) {
+		eval[bool](page, fmt.Sprintf(`(Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }), document.dispatchEvent(new Event("visibilitychange")), true)`, hidden))
+	}
+	// Timers of a minute end at once, so that the test needn't wait for one.
+	eval[bool](page, `(() => { const after = setTimeout; window.setTimeout = (f, time, ...more) => after(f, time === 60_000 ? 0 : time, ...more); return true })()`)
+	hide(true)
+	page.shows(".banner", "stale since")
+	of.first = line(t, object{"type": "snapshot", "now": now, "list": object{"items": []object{release("shop", "new", "Suspend", nil)}}})
+	time.Sleep(1500 * time.Millisecond)
+	if text := page.text("main"); strings.Contains(text, "shop/new") {
+		t.Error("a hidden tab connects again")
+	}
+	hide(false)
+	page.shows("main", "shop/new")
 }
 
 func TestKeyThatIsWrongIsExplained(t *testing.T) {
