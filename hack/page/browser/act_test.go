@@ -20,6 +20,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReadOnlyPageHasNoButtonsThatAct(t *testing.T) {
@@ -176,6 +177,17 @@ func TestGoOnGoesToTheStepThatWasShown(t *testing.T) {
 	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
 		t.Errorf("the dialog sent %v, want %v last", acts, want)
 	}
+}
+
+func TestRollbackOffersWhatTheOperatorGoesBackTo(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	status := of.answers["status"].(object)
+	left := release("shop", "web", "RolledBack", object{"release": 6, "version": "ac18b34e8d0b4d4cb6bb7d0a91b0aa11", "kept": true, "refusedUntil": ago(-23 * time.Hour), "current": false})
+	good := release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "kept": true, "current": false})
+	of.set("status", with(status, object{"earlier": []object{left, good, with(good, object{"release": 3})}}))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.click(".actions button", "Roll back…")
+	page.until(`[...document.querySelectorAll("dialog option")].map((one) => one.value).join() === "5"`)
 }
 
 func TestEachKindCanBePaused(t *testing.T) {

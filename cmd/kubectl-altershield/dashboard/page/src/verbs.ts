@@ -21,7 +21,9 @@ export function verbsOf(release: Release, status: Status | undefined, pods: PodL
   const verbs: Verb[] = [];
   const workload = status?.workload;
   const isOpen = ["Running", "Pending", "Waiting"].includes(release.state);
-  const kept = (status?.earlier ?? []).filter((earlier) => earlier.kept && earlier.version !== release.version);
+  // Those that the operator goes back to: what is refused, or was left after its verification, is kept as well.
+  const kept = (status?.earlier ?? []).filter((earlier, index, all) => earlier.kept && earlier.state === "Success" && !earlier.refusedUntil &&
+    earlier.version !== release.version && all.findIndex((other) => other.version === earlier.version) === index);
   if (release.step && isOpen) {
     verbs.push({ name: "approve", reason: "optional", fields: [] }, { name: "deny", reason: "optional", fields: [] });
     verbs.push({ name: "go-on", reason: "optional", grave: true, fields: [{ name: "step", choices: ["", "all"], first: "" }] });
