@@ -112,6 +112,8 @@ func (r *Reconciler) ofReleases() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, _ event.CreateEvent, q queue) { request(ctx, q) },
 		UpdateFunc: func(ctx context.Context, _ event.UpdateEvent, q queue) { request(ctx, q) },
+		// With the record of a release that failed, its failure may be over.
+		DeleteFunc: func(ctx context.Context, _ event.DeleteEvent, q queue) { request(ctx, q) },
 	}
 }
 

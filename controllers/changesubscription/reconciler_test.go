@@ -26,8 +26,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/source"
@@ -237,4 +240,31 @@ func TestReconcileTellsFreezesOfTheSelectedNamespaces(t *testing.T) {
 	g.Expect(robot.bodies[2:]).To(HaveEach(ContainSubstring("the freeze has ended")))
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(4), "once")
+}
+
+// requests notes what a handler requests.
+type requests struct {
+	workqueue.TypedRateLimitingInterface[ctrl.Request]
+	names []string
+}
+
+func (r *requests) AddAfter(request ctrl.Request, _ time.Duration) {
+	r.names = append(r.names, request.Name)
+}
+
+func TestSubscriptionsLookAgainWhenAReleaseComesChangesOrGoes(t *testing.T) {
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.subscription()))
+	release, all := &appv1alpha1.ChangeWorkload{}, b.ofReleases()
+	for name, happens := range map[string]func(*requests){
+		"comes": func(q *requests) { all.Create(t.Context(), event.CreateEvent{Object: release}, q) },
+		"changes": func(q *requests) {
+			all.Update(t.Context(), event.UpdateEvent{ObjectOld: release, ObjectNew: release}, q)
+		},
+		"goes": func(q *requests) { all.Delete(t.Context(), event.DeleteEvent{Object: release}, q) },
+	} {
+		q := &requests{}
+		happens(q)
+		NewWithT(t).Expect(q.names).To(Equal([]string{"shop"}), name)
+	}
 }

@@ -195,7 +195,8 @@ func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 		f.add(appv1alpha1.NotifyBypassed, pass.Time.Time, pass.Time.Unix(), appv1alpha1.ReasonBreakGlass, pass.User+" used the BreakGlass "+pass.Name)
 	}
 	verified := condition(status, appv1alpha1.ConditionVerified)
-	f.addFailure(status, condition(status, appv1alpha1.ConditionSuspended), verified)
+	suspended := condition(status, appv1alpha1.ConditionSuspended)
+	f.addFailure(status, suspended, verified)
 	rolledBack := condition(status, appv1alpha1.ConditionRolledBack)
 	isRolledBack := rolledBack.Status == metav1.ConditionTrue
 	if isRolledBack {
@@ -208,7 +209,7 @@ func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 		f.link(f.addTransition(appv1alpha1.NotifyVerified, verified, verified.Reason, verified.Message))
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		f.add(appv1alpha1.NotifyUnchecked, time.Unix(status.EntryTimeUnix, 0), status.EntryTimeUnix, verified.Reason, verified.Message)
-	case verified.Reason == appv1alpha1.ReasonSuperseded && !isRolledBack:
+	case verified.Reason == appv1alpha1.ReasonSuperseded && !isRolledBack && suspended.Type == "": // one that failed may look so while it is removed
 		// Such a condition may have the time of an earlier reason, and the status is written for others later.
 		if at, hasNext := f.begun.next(f.workload); hasNext {
 			f.add(appv1alpha1.NotifySuperseded, at, 0, verified.Reason, verified.Message)

@@ -102,6 +102,7 @@ func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
 		"withdrawn after that":                         {releaseOf("Running", was("Verified", "Unknown", "Verifying", 60), was("Suspended", "False", "Lifted", 45)), entered(60), map[string]int{"ReleaseStarted": 0, "ReleaseRecovered": 45}},
 		"refused":                                      {releaseOf("Failed", was("Verified", "Unknown", "OrderRefused", 2)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseUnchecked": 30}},
 		"superseded":                                   {releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuperseded": 25}},
+		"failed, while its record is removed":          {releaseOf("Running", was("Verified", "Unknown", "Superseded", 1), was("Suspended", "True", "PodsFailed", 1)), nil, map[string]int{"ReleaseStarted": 0, "ReleaseSuspended": 1}},
 		"superseded by a release that isn't recorded yet": {
 			releaseOf("Running", was("Verified", "Unknown", "Superseded", 1)), func(w *appv1alpha1.ChangeWorkload) { w.Spec.WorkloadRef.UID = "u-3" },
 			map[string]int{"ReleaseStarted": 0},
