@@ -107,7 +107,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 			{"name": "share", "type": "Query", "query": {"sourceRef": {"name": "prometheus"}, "max": "0.01", "consecutive": 1,
 				"query": "sum(http_requests_total{code=\"500\",pod=~\"$newPods\"}) / sum(http_requests_total{pod=~\"$newPods\"})"}},
 			{"name": "quiet", "type": "Alerts", "alerts": {"sourceRef": {"name": "prometheus"}}},
-			{"name": "available", "type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "$workload", "type": "Available"}},
+			{"name": "progressing", "type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "$workload", "type": "Progressing"}},
 			{"name": "tested", "type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "$workload-tests", "type": "Available"}}
 			]}}`, namespace), "apply", "-f", "-")
 		Expect(err).NotTo(HaveOccurred(), output)
@@ -120,7 +120,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		first := verified(ctx, namespace, "sleep").Spec.Reversion
 		Eventually(verdicts(first)).WithTimeout(time.Minute).Should(Equal(
-			"share Pass CheckPassed;quiet Pass CheckPassed;available Pass CheckPassed;tested Inconclusive ObjectMissing;"))
+			"share Pass CheckPassed;quiet Pass CheckPassed;progressing Pass CheckPassed;tested Inconclusive ObjectMissing;"))
 
 		output, err = release(ctx, namespace, "failing")
 		Expect(err).NotTo(HaveOccurred(), output)
