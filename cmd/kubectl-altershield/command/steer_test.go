@@ -114,6 +114,34 @@ func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
 	NewWithT(t).Expect(b.run("resume", "cloneset/web", "-y").err).To(ContainSubstring("you (bob) may not get controlledkinds.apps"))
 }
 
+func TestHoldOfADeclaredKindLeavesItsPartition(t *testing.T) {
+	paused := []appv1alpha1.HoldField{{Path: "spec.updateStrategy.paused", Value: &apiextensionsv1.JSON{Raw: []byte("true")}}}
+	for name, row := range map[string]struct {
+		hold      []appv1alpha1.HoldField
+		partition int64
+		strategy  map[string]any
+	}{
+		"beside a pause, as the default":  {paused, 0, map[string]any{"partition": int64(0), "paused": true}},
+		"beside a pause, as the user set": {paused, 3, map[string]any{"partition": int64(3), "paused": true}},
+		"which holds, as the default":     {nil, 0, map[string]any{"partition": int64(2147483647)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			object, created := clone()
+			object.Object["spec"] = map[string]any{"replicas": int64(5), "updateStrategy": map[string]any{"partition": row.partition}}
+			kind := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "clonesets.apps.kruise.io"}, Spec: appv1alpha1.ControlledKindSpec{
+				Hold: row.hold, Counts: &appv1alpha1.CountPaths{Desired: "spec.replicas", Total: "status.replicas", Updated: "status.updatedReplicas"},
+				Pace: &appv1alpha1.PaceLevers{Partition: &appv1alpha1.PartitionField{Path: "spec.updateStrategy.partition", Counts: "Old"}},
+			}}
+			b := newBench(t, kind, object, created)
+			answer := b.run("hold", "cloneset/web", "-y")
+			g.Expect(answer.code).To(Equal(command.OK), answer.err)
+			g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+			g.Expect(object.Object["spec"]).To(HaveKeyWithValue("updateStrategy", row.strategy))
+		})
+	}
+}
+
 func TestResumeOfARolloutThatTheOperatorHoldsNeedsOverride(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, failed(7, "49"), web(7, "49", suspendedLabel, func(deployment *appsv1.Deployment) {

@@ -42,10 +42,10 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps, which the operator would set again: kubectl altershield deny %s keeps it from its next step that needs approvals",
 			request.From.Release, request.Object, facts.Reference.Name)
 	}
-	if fields := lost(pauser, facts.Workload); fields != "" {
+	operations := pauser.Pause(facts.Workload)
+	if fields := lost(pauser, facts.Workload, operations); fields != "" {
 		return Request{}, fmt.Errorf("a pause of %s would overwrite what resume can't restore: %s; set the field yourself", request.Object, fields)
 	}
-	operations := pauser.Pause(facts.Workload)
 	if len(operations) == 0 {
 		return Request{}, fmt.Errorf("%s can't be paused: the value that holds it depends on the object before its release", request.Object)
 	}

@@ -19,6 +19,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,15 +85,18 @@ func KindName(facts Facts) string {
 	return resourceOf(facts) + "." + group
 }
 
-// lost returns what a pause would overwrite that resume couldn't restore, empty for nothing. A field that is false is as good as none.
-func lost(pauser workload.Pauser, object *unstructured.Unstructured) string {
+// lost returns what the operations of a pause would overwrite that resume couldn't restore, empty for nothing. A field that is false or 0 is as good as
+// none. Originals has fields besides that pace releases, by their pointers, which a pause leaves alone.
+func lost(pauser workload.Pauser, object *unstructured.Unstructured, operations []workload.Operation) string {
 	originals := pauser.Originals(object)
 	var fields map[string]any
 	if originals == "" || json.Unmarshal([]byte(originals), &fields) != nil {
 		return ""
 	}
 	for name, value := range fields {
-		if value == nil || value == false {
+		isLeft := strings.HasPrefix(name, "/") && len(operations) > 0 &&
+			!slices.ContainsFunc(operations, func(operation workload.Operation) bool { return operation.Path == name })
+		if isLeft || value == nil || value == false || value == 0.0 {
 			delete(fields, name)
 		}
 	}
