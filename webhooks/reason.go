@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"strings"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
@@ -28,16 +30,31 @@ func (m marks) takeReason(old, updated marks, by author, release int64) string {
 		return ""
 	}
 	delete(m.annotations, appv1alpha1.AnnotationReason)
-	if by.isOperator {
-		if made := updated.rollbackTo(release); made == nil || made.User == "" {
-			return ""
-		}
+	switch made := updated.rollbackTo(release); {
+	case by.isOperator && (made == nil || made.User == "" || !old.hasRequestOfUser()):
+		return ""
+	case by.isOperator:
 		return reasonIn(updated)
-	}
-	if updated.annotations[appv1alpha1.AnnotationReason] == old.annotations[appv1alpha1.AnnotationReason] {
+	case updated.isStampedAfter(old): // by an earlier call of the webhook for this request
+		record, _ := appv1alpha1.ReleaseRecordOf(updated.annotations)
+		return decide.Shorten(record.Reason, appv1alpha1.MaxRecordedText)
+	case updated.isBroughtBack(old) || updated.annotations[appv1alpha1.AnnotationReason] == old.annotations[appv1alpha1.AnnotationReason]:
 		return ""
 	}
 	return reasonIn(updated)
+}
+
+// hasRequestOfUser reports whether a user has requested a rollback by the annotation, with which the reason came. The router has none, and that of a
+// ReleasePolicy isn't the user's.
+func (m marks) hasRequestOfUser() bool {
+	return m.annotations[appv1alpha1.AnnotationRollback] != "" &&
+		!strings.HasPrefix(m.annotations[appv1alpha1.AnnotationRollbackBy], appv1alpha1.RollbackByPolicy)
+}
+
+// isBroughtBack reports whether an update has the annotations of an earlier release, as kubectl rollout undo takes them from an old ReplicaSet.
+func (m marks) isBroughtBack(old marks) bool {
+	release := m.annotations[appv1alpha1.AnnotationRelease]
+	return release != "" && release != old.annotations[appv1alpha1.AnnotationRelease]
 }
 
 // reasonIn returns the reason in the annotations of a workload.

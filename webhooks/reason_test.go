@@ -34,6 +34,7 @@ func TestStampUpdateTakesTheReasonOfTheRelease(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed, releasedBy("bob", versionOf123, "4"))
 	user, itself := author{user: "alice"}, author{user: operator, isOperator: true}
 	requested, automatic := rolledBack(leaving(versionOf123, "5", `"user":"bob"`)), rolledBack(leaving(versionOf123, "5"))
+	ofPolicy := rolledBack(leaving(versionOf123, "5", `"user":"ReleasePolicy shop/web"`))
 	for _, row := range []struct {
 		name         string
 		old, updated edit
@@ -50,6 +51,11 @@ func TestStampUpdateTakesTheReasonOfTheRelease(t *testing.T) {
 		{"of a rollback that a user requested", all(release, asking("true"), askedBy("bob"), because("INC-99")),
 			all(release, repaired, requested, because("INC-99")), itself, "INC-99", ""},
 		{"not for a rollback that nobody requested", all(release, because("CHG-1")), all(release, repaired, automatic, because("CHG-1")), itself, "", ""},
+		{"not for one that a user requested of the router", all(release, because("quiet")), all(release, repaired, requested, because("quiet")), itself, "", ""},
+		{"not for one that a ReleasePolicy requested", all(release, asking("true"), askedBy("ReleasePolicy shop/web"), because("quiet")),
+			all(release, repaired, ofPolicy, because("quiet")), itself, "", ""},
+		{"not one that kubectl rollout undo brings back from an old ReplicaSet", release,
+			all(release, annotation("altershield.defense.antgroup.com/release", "2"), repaired, because("CHG-1")), user, "", ""},
 		{"none where there is none", release, all(release, repaired), user, "", ""},
 		{"not without a release", release, all(release, because("CHG-1")), user, "", "CHG-1"},
 	} {

@@ -160,7 +160,7 @@ func (s *scene) ask(change *workloadpatch.Change, decision *decide.Decision) {
 		return
 	}
 	change.Annotate[appv1alpha1.AnnotationRollback] = request
-	change.Annotate[appv1alpha1.AnnotationRollbackBy] = "ReleasePolicy " + client.ObjectKeyFromObject(s.Pace.Policy).String()
+	change.Annotate[appv1alpha1.AnnotationRollbackBy] = appv1alpha1.RollbackByPolicy + client.ObjectKeyFromObject(s.Pace.Policy).String()
 }
 
 // ofPolicy maps a ReleasePolicy to the releases that it may pace.

@@ -106,6 +106,8 @@ const (
 	// AnnotationRollbackBy on a Deployment holds the name of the user who wrote AnnotationRollback. Written by the mutating
 	// webhook, removed with AnnotationRollback.
 	AnnotationRollbackBy = "altershield.defense.antgroup.com/rollback-by"
+	// RollbackByPolicy precedes the name of the ReleasePolicy that requested a rollback, in place of a user.
+	RollbackByPolicy = "ReleasePolicy "
 	// AnnotationRollbacks on a Deployment holds a JSON list of Rollback, newest first, one for each version that was rolled
 	// back. Written by the operator with each rollback.
 	AnnotationRollbacks = "altershield.defense.antgroup.com/rollbacks"
