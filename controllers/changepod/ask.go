@@ -46,7 +46,8 @@ func (r *Reconciler) ask(ctx context.Context, changePod *appv1alpha1.ChangePod, 
 	case decide.CallAskPost:
 		answer.Verdict, answer.Err = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
 	case decide.CallAskBeforeFinish:
-		answer.Verdict, answer.Err = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
+		// An error tells nothing: the report that follows is the attempt that counts.
+		answer.Verdict, _ = r.Verifier.Ask(ctx, scene.batch, id, appv1alpha1.StagePost)
 		answer.Verdict.Again = askAgain
 	}
 	return answer

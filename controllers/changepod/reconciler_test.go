@@ -142,6 +142,15 @@ func TestReconcile(t *testing.T) {
 				b.restart()
 				b.server.Answers(testkit.PollCheck, passed)
 			}, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
+		{name: "the report was due long before the leader began, and a poll fails", order: "Open", steps: []step{submitted,
+			{do: func(b *bench) {
+				b.hears("PRE", true, "")
+				b.clock.SetTime(b.clock.Now().Add(time.Hour))
+				b.restart()
+				b.server.Answers(testkit.PollCheck, testkit.Dropped)
+			}, calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},
+			{after: 5 * time.Second, do: answers(testkit.PollCheck, failed), calls: []string{testkit.PollCheck, testkit.FinishCheck},
+				state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
 		{name: "the report was due long before the leader began", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Hour)); b.restart() },
 				calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},

@@ -97,7 +97,9 @@ func startPlugin(t *testing.T, readOnly bool) *plugin {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Errorf("serving the page: %v", err)
+		}
 	})
 	select {
 	case of.url = <-started:
