@@ -101,9 +101,9 @@ func TestFirstPageIsNotCalmWithoutAList(t *testing.T) {
 
 func TestFirstPageShowsMoreOnDemand(t *testing.T) {
 	page := open(t, serve(t, many(250), answers(true)), look{})
-	page.until(`document.querySelectorAll("#others ~ table tbody tr").length === 100`)
+	page.until(`document.querySelectorAll("#others ~ .scroll tbody tr").length === 100`)
 	page.click("button.more", "Show 150 more")
-	page.until(`document.querySelectorAll("#others ~ table tbody tr").length === 250`)
+	page.until(`document.querySelectorAll("#others ~ .scroll tbody tr").length === 250`)
 }
 
 // many returns verified releases.

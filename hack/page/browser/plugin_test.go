@@ -18,6 +18,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func startPlugin(t *testing.T, readOnly bool) *plugin {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("serving the page: %v", err)
 		}
 	})

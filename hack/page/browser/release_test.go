@@ -48,7 +48,7 @@ func TestReleasePageShowsAllAboutARelease(t *testing.T) {
 	page.shows("section:has(#events)", "Suspended", "2 pods failed their check")
 	page.shows("section:has(#policies)", "golden-signals", "all workloads of the namespace")
 	page.shows("footer", "kubectl altershield status deployment/web -n shop")
-	link := eval[map[string]string](page, `(({ href, rel, target }) => ({ href, rel, target }))(document.querySelector("#verdicts ~ table a"))`)
+	link := eval[map[string]string](page, `(({ href, rel, target }) => ({ href, rel, target }))(document.querySelector("#verdicts ~ .scroll a"))`)
 	if link["href"] != "https://grafana.example/d/web" || link["rel"] != "noopener noreferrer" || link["target"] != "_blank" {
 		t.Errorf("the link of a message is %v", link)
 	}
