@@ -18,7 +18,7 @@ import { Changes, EventsOf, History, PoliciesOf, Verdicts } from "./parts";
 const longest = 5_000;
 
 // useChanges counts the changes of a value, once it stayed the same for a second, or for five in which it didn't: a release changes with every
-// pod. That it comes is no change.
+// pod. That it comes is one too: it may be newer than what was read meanwhile.
 function useChanges(value: string | undefined): number {
   const [seen, see] = useState({ value, count: 0 });
   const since = useRef<number | undefined>(undefined);
@@ -28,10 +28,10 @@ function useChanges(value: string | undefined): number {
       return undefined;
     }
     since.current ??= Date.now();
-    const wait = seen.value === undefined ? 0 : Math.max(0, Math.min(1_000, since.current + longest - Date.now()));
+    const wait = Math.max(0, Math.min(1_000, since.current + longest - Date.now()));
     const timer = setTimeout(() => {
       since.current = undefined;
-      see({ value, count: seen.count + (seen.value === undefined ? 0 : 1) });
+      see({ value, count: seen.count + 1 });
     }, wait);
     return () => clearTimeout(timer);
   }, [value, seen]);
