@@ -64,19 +64,7 @@ func (t *tool) runHold(ctx context.Context, name string, flags acting) error {
 }
 
 func (c *cluster) holds(ctx context.Context, facts view.Facts, reason string) (*action, error) {
-	var err error
-	if facts.Pauser, err = c.pauser(ctx, facts); err != nil {
-		return nil, err
-	}
-	request, err := view.HoldOf(facts, reason)
-	if err != nil {
-		return nil, err
-	}
-	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
-		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			return view.SetPaused(facts, workload, true, reason)
-		})
-	}}, nil
+	return c.pauses(ctx, facts, true, reason, func(facts view.Facts) (view.Request, error) { return view.HoldOf(facts, reason) })
 }
 
 func (t *tool) resume() *cobra.Command {
@@ -112,17 +100,24 @@ func (t *tool) runResume(ctx context.Context, name string, override bool, flags 
 }
 
 func (c *cluster) resumes(ctx context.Context, facts view.Facts, override bool, reason string) (*action, error) {
+	return c.pauses(ctx, facts, false, reason, func(facts view.Facts) (view.Request, error) { return view.ResumeOf(facts, override, reason) })
+}
+
+// pauses prepares that a workload is paused or goes on, by the request that requestOf returns.
+func (c *cluster) pauses(
+	ctx context.Context, facts view.Facts, paused bool, reason string, requestOf func(view.Facts) (view.Request, error),
+) (*action, error) {
 	var err error
 	if facts.Pauser, err = c.pauser(ctx, facts); err != nil {
 		return nil, err
 	}
-	request, err := view.ResumeOf(facts, override, reason)
+	request, err := requestOf(facts)
 	if err != nil {
 		return nil, err
 	}
 	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			return view.SetPaused(facts, workload, false, reason)
+			return view.SetPaused(facts, workload, paused, reason)
 		})
 	}}, nil
 }
