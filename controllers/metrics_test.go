@@ -88,7 +88,7 @@ var _ = Describe("Alerts and the dashboards", Ordered, func() {
 		web.verified(ctx)
 		web.released(ctx, "second")
 		metricsShow(ctx, fmt.Sprintf(`altershield_releases_paced{reason="AwaitingApproval",workload_namespace=%q} 1`, paced))
-		newDingTalk().subscribe(ctx)
+		newDingTalk().subscribe(ctx, frozen)
 		metricsShow(ctx, `altershield_notifications_pending{subscription="shop"} 0`)
 		asked := operatorMetrics("rules.yaml", "dashboard.json", "dashboard-releases.json", "dashboard-dora.json")
 		Expect(len(asked)).To(BeNumerically(">", 30))
