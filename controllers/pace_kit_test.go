@@ -22,6 +22,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -147,18 +148,18 @@ func watchPace(ctx context.Context, namespace string, others ...client.ObjectLis
 	return seen
 }
 
-// writesToPods returns how often the operator wrote to each pod of a namespace.
-func writesToPods(namespace string) map[string]int {
+// writesToPods returns the writes of the operator to the pods of a namespace, by their names, such as "patch pods/status".
+func writesToPods(namespace string) map[string][]string {
 	GinkgoHelper()
-	counts := map[string]int{}
+	writes := map[string][]string{}
 	for _, call := range requests() {
 		object, answer := call.ObjectRef, call.ResponseStatus
 		isWrite := slices.Contains([]string{"create", "update", "patch", "delete"}, call.Verb)
 		if isWrite && object != nil && object.Resource == "pods" && object.Namespace == namespace && answer != nil && answer.Code < 300 {
-			counts[object.Name]++
+			writes[object.Name] = append(writes[object.Name], strings.TrimSuffix(call.Verb+" pods/"+object.Subresource, "/"))
 		}
 	}
-	return counts
+	return writes
 }
 
 // leastSpare returns how many pods a disruption budget had at least beyond those that it needs.
