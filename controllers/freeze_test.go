@@ -129,18 +129,26 @@ var _ = Describe("A freeze", func() {
 		Expect(notes(ctx, namespace, "RolloutResumed")()).To(BeEmpty())
 	})
 
-	DescribeTable("ends for five releases at a time", slow, func(ctx context.Context, count int) {
+	DescribeTable("ends for five releases at a time", slow, func(ctx context.Context, count int, led bool) {
 		const limit = 5
 		namespace := controlledNamespace(ctx)
 		name := func(i int) string { return fmt.Sprintf("app-%02d", i) }
 		atOnce(count, func(i int) { Expect(kube.Create(ctx, sleep(namespace, alone(name(i)), replicas(1)))).To(Succeed()) })
 		Eventually(func() int { return len(succeeded(ctx, namespace, 1)) }).Should(Equal(count))
 		freezeNow(ctx, namespace, `"expires": "1h"`)
+		if !led {
+			Expect(manager.Stop(ctx)).To(Succeed())
+			lead(ctx, "another")
+			DeferCleanup(func(ctx context.Context) { lead(ctx, "") })
+			Expect(manager.Start(ctx)).To(Succeed())
+		}
 		atOnce(count, func(i int) {
 			output, err := kubectl(ctx, "-n", namespace, "set", "image", "deployment/"+name(i), "sleep=busybox:1.36")
 			Expect(err).NotTo(HaveOccurred(), output)
 		})
-		Eventually(func() int32 { return lockOf(ctx, namespace).Status.Parked }).Should(BeEquivalentTo(count))
+		if led {
+			Eventually(func() int32 { return lockOf(ctx, namespace).Status.Parked }).Should(BeEquivalentTo(count))
+		}
 
 		deployments, err := kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
 		Expect(err).NotTo(HaveOccurred())
@@ -149,6 +157,9 @@ var _ = Describe("A freeze", func() {
 		Expect(err).NotTo(HaveOccurred())
 		defer records.Stop()
 		endFreeze(ctx, namespace)
+		if !led {
+			lead(ctx, "")
+		}
 		most, ended := underWay(ctx, deployments, records, count)
 		Expect(ended).To(Equal(count))
 		Expect(most).To(Equal(limit), "all places are used, and no more")
@@ -157,8 +168,9 @@ var _ = Describe("A freeze", func() {
 			Expect(get(ctx, namespace, name(i)).Spec.Paused).To(BeFalse())
 		}
 	},
-		Entry("of twenty", 20),
-		Entry("of fifty", 50),
+		Entry("of twenty", 20, true),
+		Entry("of fifty", 50, true),
+		Entry("of twenty that were parked while no leader was there", 20, false),
 	)
 
 	It("of the operator's namespace ends where a namespace isn't selected any more", func(ctx context.Context) {

@@ -108,8 +108,11 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 	switch inForce := seen.Freeze.InForce; {
 	case reason != "":
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionFalse, reason, message)
-		if status.Frozen != nil {
+		switch {
+		case status.Frozen != nil:
 			status.Frozen.Until = nil
+		case reason == appv1alpha1.ReasonThawed: // it was parked and let go on while no leader observed it: others wait for it all the same
+			status.Frozen = &appv1alpha1.FrozenRelease{By: parkedBy(status, parked)}
 		}
 		return false
 	case inForce != nil:
@@ -174,14 +177,25 @@ func wasResumed(status *appv1alpha1.ChangeWorkloadStatus, since time.Time) bool 
 		(frozen.LastTransitionTime.IsZero() || !frozen.LastTransitionTime.Time.Before(since))
 }
 
-// IsThawing reports whether a freeze parked a release that others may wait for at its end: it waits as well, or it is under way since.
+// IsThawing reports whether others may wait at the end of a freeze for a release: the freeze parked it and it waits as well, or it is under way
+// since, or nobody has observed yet what it waits for.
 func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
 	status := &workload.Status
-	if workload.DeletionTimestamp != nil || status.ObservedRelease != workload.Spec.Release || status.Frozen == nil {
+	switch {
+	case workload.DeletionTimestamp != nil:
+		return false
+	case !isObserved(workload):
+		return true
+	case status.Frozen == nil:
 		return false
 	}
 	frozen := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFrozen)
 	return isFrozen(status) || frozen != nil && frozen.Reason == appv1alpha1.ReasonThawed && isGoingOn(status)
+}
+
+// isObserved reports whether the status of a record is that of its release.
+func isObserved(workload *appv1alpha1.ChangeWorkload) bool {
+	return workload.Status.ObservedRelease == workload.Spec.Release
 }
 
 // isGoingOn reports whether the release of a status is under way: it replaces pods, runs or is about to, or its pods are checked.
@@ -194,8 +208,9 @@ func isGoingOn(status *appv1alpha1.ChangeWorkloadStatus) bool {
 }
 
 // AheadOf returns how many releases of a namespace that the same freeze parked go on before this one: those under way since it ended, and
-// those that still wait and were recorded earlier. free is when one of the former doesn't count any more at the latest. The order is the
-// same for all of them, so that no two decide at the same time that they are next.
+// those that were recorded earlier and still wait, or may do so, as they weren't observed yet: the webhooks park releases while no leader is
+// there. free is when one doesn't count any more at the latest that goes on by itself. The order is the same for all of them, so that no two
+// decide at the same time that they are next.
 func AheadOf(
 	workload *appv1alpha1.ChangeWorkload, parked *appv1alpha1.Frozen, records []appv1alpha1.ChangeWorkload, now time.Time,
 ) (ahead int32, free time.Time) {
@@ -204,23 +219,31 @@ func AheadOf(
 		status = &appv1alpha1.ChangeWorkloadStatus{}
 	}
 	by := parkedBy(status, parked)
+	count := func(until time.Time) {
+		if !now.Before(until) {
+			return
+		}
+		ahead++
+		if free.IsZero() || until.Before(free) {
+			free = until
+		}
+	}
 	for i := range records {
 		other := &records[i]
-		if other.Name == workload.Name || !IsThawing(other) || other.Status.Frozen.By != by {
-			continue
-		}
-		since := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionFrozen).LastTransitionTime
-		until := since.Add(thawTime)
 		switch {
+		case other.Name == workload.Name || !IsThawing(other):
+		case !isObserved(other):
+			if isRecordedBefore(other, workload) {
+				count(time.Unix(other.Spec.CreateTimeUnix, 0).Add(thawTime))
+			}
+		case other.Status.Frozen.By != by:
 		case isFrozen(&other.Status):
 			if isRecordedBefore(other, workload) {
 				ahead++
 			}
-		case now.Before(until):
-			ahead++
-			if free.IsZero() || until.Before(free) {
-				free = until
-			}
+		default:
+			thawed := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionFrozen).LastTransitionTime
+			count(thawed.Add(thawTime))
 		}
 	}
 	return ahead, free

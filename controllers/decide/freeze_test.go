@@ -136,6 +136,14 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 	}
 }
 
+func TestDecideCountsAReleaseThatWasParkedAndThawedWhileNoLeaderWasThere(t *testing.T) {
+	g, own := NewWithT(t), newWorkload(stored("", "Unknown", ""))
+	own.Status = decide.Decide(own, see(5, parkedBy(nil)), now).Status
+	g.Expect(conditionOf(own.Status, "Frozen")).To(Equal("False Thawed"))
+	g.Expect(own.Status.Frozen).To(Equal(&appv1alpha1.FrozenRelease{By: "ops/friday"}))
+	g.Expect(decide.IsThawing(own)).To(BeTrue(), "others wait for it")
+}
+
 func TestDecideStillWaitsForTheEndOfAFreezeIfTheCacheShowsTheReleaseBefore(t *testing.T) {
 	g, workload := NewWithT(t), newWorkload(frozen)
 	behind := decide.Decide(workload, see(5, moved), now)
@@ -267,36 +275,38 @@ func TestAheadOf(t *testing.T) {
 		workload.Status.Conditions[0] = metav1.Condition{Type: "Verified", Status: "True", Reason: "AllPodsPassed"}
 	}
 	removed := func(workload *appv1alpha1.ChangeWorkload) { workload.DeletionTimestamp = &metav1.Time{Time: now} }
-	own := waits("own", 50)
+	own := waits("own", now.Unix()-45)
 	for _, row := range []struct {
 		name  string
 		other appv1alpha1.ChangeWorkload
 		ahead int32
 		free  time.Time
 	}{
-		{"one that was recorded earlier", waits("a", 49), 1, time.Time{}},
-		{"one that was recorded later", waits("a", 51), 0, time.Time{}},
-		{"of one recorded at the same time, the name decides", waits("a", 50), 1, time.Time{}},
-		{"of one recorded at the same time, the name decides otherwise", waits("z", 50), 0, time.Time{}},
+		{"one that was recorded earlier", waits("a", now.Unix()-46), 1, time.Time{}},
+		{"one that was recorded later", waits("a", now.Unix()-44), 0, time.Time{}},
+		{"of one recorded at the same time, the name decides", waits("a", now.Unix()-45), 1, time.Time{}},
+		{"of one recorded at the same time, the name decides otherwise", waits("z", now.Unix()-45), 0, time.Time{}},
 		{"itself", own, 0, time.Time{}},
-		{"one that another freeze parked", waits("a", 49, func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Frozen.By = "default/lock" }), 0, time.Time{}},
-		{"one of an earlier release", waits("a", 49, release(2)), 0, time.Time{}},
-		{"one whose Job runs", waits("a", 51, thawed(10*time.Minute, "Running")), 1, now.Add(20 * time.Minute)},
-		{"one that waits for its first nodes", waits("a", 51, thawed(10*time.Minute, "FirstNodes")), 1, now.Add(20 * time.Minute)},
-		{"one that is rolled out in steps", waits("a", 51, thawed(10*time.Minute, "Paced")), 1, now.Add(20 * time.Minute)},
-		{"one that is late", waits("a", 51, thawed(10*time.Minute, "ThresholdTimeout")), 1, now.Add(20 * time.Minute)},
-		{"one that waits for its next run", waits("a", 51, thawed(10*time.Minute, "AwaitingRun")), 1, now.Add(20 * time.Minute)},
-		{"one whose next run waits for another", waits("a", 51, thawed(10*time.Minute, "RunBlocked")), 1, now.Add(20 * time.Minute)},
-		{"one that a user has paused", waits("a", 49, thawed(time.Minute, "DeploymentPaused")), 0, time.Time{}},
-		{"one that failed", waits("a", 49, thawed(time.Minute, "PodsFailed")), 0, time.Time{}},
-		{"one that is being removed", waits("a", 49, removed), 0, time.Time{}},
-		{"one under way that is being removed", waits("a", 49, thawed(time.Minute, "Verifying"), removed), 0, time.Time{}},
-		{"one that a user resumed", waits("a", 49, thawed(time.Minute, "Verifying"), func(workload *appv1alpha1.ChangeWorkload) {
+		{"one that another freeze parked", waits("a", now.Unix()-46, func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Frozen.By = "default/lock" }), 0, time.Time{}},
+		{"one that wasn't observed yet", waits("a", now.Unix()-60, release(2)), 1, time.Unix(now.Unix()+1740, 0)},
+		{"one that wasn't observed yet and was recorded later", waits("a", now.Unix()-30, release(2)), 0, time.Time{}},
+		{"one that wasn't observed for too long", waits("a", now.Unix()-1800, release(2)), 0, time.Time{}},
+		{"one whose Job runs", waits("a", now.Unix()-44, thawed(10*time.Minute, "Running")), 1, now.Add(20 * time.Minute)},
+		{"one that waits for its first nodes", waits("a", now.Unix()-44, thawed(10*time.Minute, "FirstNodes")), 1, now.Add(20 * time.Minute)},
+		{"one that is rolled out in steps", waits("a", now.Unix()-44, thawed(10*time.Minute, "Paced")), 1, now.Add(20 * time.Minute)},
+		{"one that is late", waits("a", now.Unix()-44, thawed(10*time.Minute, "ThresholdTimeout")), 1, now.Add(20 * time.Minute)},
+		{"one that waits for its next run", waits("a", now.Unix()-44, thawed(10*time.Minute, "AwaitingRun")), 1, now.Add(20 * time.Minute)},
+		{"one whose next run waits for another", waits("a", now.Unix()-44, thawed(10*time.Minute, "RunBlocked")), 1, now.Add(20 * time.Minute)},
+		{"one that a user has paused", waits("a", now.Unix()-46, thawed(time.Minute, "DeploymentPaused")), 0, time.Time{}},
+		{"one that failed", waits("a", now.Unix()-46, thawed(time.Minute, "PodsFailed")), 0, time.Time{}},
+		{"one that is being removed", waits("a", now.Unix()-46, removed), 0, time.Time{}},
+		{"one under way that is being removed", waits("a", now.Unix()-46, thawed(time.Minute, "Verifying"), removed), 0, time.Time{}},
+		{"one that a user resumed", waits("a", now.Unix()-46, thawed(time.Minute, "Verifying"), func(workload *appv1alpha1.ChangeWorkload) {
 			workload.Status.Conditions[1].Reason = "Resumed"
 		}), 0, time.Time{}},
-		{"one that is under way", waits("a", 51, thawed(10*time.Minute, "Verifying")), 1, now.Add(20 * time.Minute)},
-		{"one that has been under way for too long", waits("a", 49, thawed(30*time.Minute, "Verifying")), 0, time.Time{}},
-		{"one that is verified", waits("a", 49, thawed(time.Minute, "Verifying"), settled), 0, time.Time{}},
+		{"one that is under way", waits("a", now.Unix()-44, thawed(10*time.Minute, "Verifying")), 1, now.Add(20 * time.Minute)},
+		{"one that has been under way for too long", waits("a", now.Unix()-46, thawed(30*time.Minute, "Verifying")), 0, time.Time{}},
+		{"one that is verified", waits("a", now.Unix()-46, thawed(time.Minute, "Verifying"), settled), 0, time.Time{}},
 		{"one that no freeze parked", *newWorkload(stored("Running", "Unknown", "Verifying")), 0, time.Time{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
