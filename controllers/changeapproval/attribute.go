@@ -47,7 +47,7 @@ type Attributor struct {
 	Policies pace.Reader
 }
 
-// Handle sets spec.approvedBy and spec.uid of a ChangeApproval that is created, or denies it.
+// Handle sets spec.approvedBy, spec.groups and spec.uid of a ChangeApproval that is created, or denies it.
 func (a *Attributor) Handle(ctx context.Context, request review.Request) review.Response {
 	var approval appv1alpha1.ChangeApproval
 	if err := json.Unmarshal(request.Object.Raw, &approval); err != nil {
@@ -72,8 +72,8 @@ func (a *Attributor) Handle(ctx context.Context, request review.Request) review.
 	if denial := denialOf(spec, phrase, object, policy, request.UserInfo); denial != "" {
 		return review.Denied(denial)
 	}
-	response := review.Patched("",
-		jsonpatch.NewOperation("add", "/spec/approvedBy", request.UserInfo.Username), jsonpatch.NewOperation("add", "/spec/uid", object.GetUID()))
+	response := review.Patched("", append(groupsOf(spec, policy, request.UserInfo),
+		jsonpatch.NewOperation("add", "/spec/approvedBy", request.UserInfo.Username), jsonpatch.NewOperation("add", "/spec/uid", object.GetUID()))...)
 	if policy == nil {
 		response = response.WithWarnings(fmt.Sprintf("no ReleasePolicy concerns %s: its releases need no approvals", phrase))
 	}
@@ -92,7 +92,7 @@ func denialOf(
 		return phrase + " has no release: none was made under change control"
 	case spec.Release != present.Number || spec.Version != present.Version:
 		return fmt.Sprintf("%s is at release %d of version %s, not at release %d of version %s", phrase, present.Number, present.Version, spec.Release, spec.Version)
-	case !mayApprove(policy, user):
+	case !decide.MayApprove(approversOf(policy), user.Username, user.Groups):
 		return notApprover(policy, phrase, user)
 	case approves && record.Release != present.Number:
 		return fmt.Sprintf("the author of release %d of %s is unknown: release it again to have it approved", present.Number, phrase)
@@ -102,21 +102,28 @@ func denialOf(
 	return ""
 }
 
-// mayApprove reports whether a user may decide on the releases that a policy concerns. Service accounts have to be named.
-func mayApprove(policy *appv1alpha1.ReleasePolicy, user authenticationv1.UserInfo) bool {
-	var approvers appv1alpha1.Approvers
-	if policy != nil && policy.Spec.Approvers != nil {
-		approvers = *policy.Spec.Approvers
+// approversOf returns the approvers of a policy, nil for all.
+func approversOf(policy *appv1alpha1.ReleasePolicy) *appv1alpha1.Approvers {
+	if policy == nil {
+		return nil
+	}
+	return policy.Spec.Approvers
+}
+
+// groupsOf returns the operation by which an approval has the groups of the user that a policy names, and no others: they are compared with
+// the policy again when the step begins. There is none where the approval has none, and is to have none.
+func groupsOf(spec *appv1alpha1.ChangeApprovalSpec, policy *appv1alpha1.ReleasePolicy, user authenticationv1.UserInfo) []jsonpatch.Operation {
+	var named []string
+	if approvers := approversOf(policy); approvers != nil {
+		named = slices.DeleteFunc(slices.Clone(approvers.Groups), func(group string) bool { return !slices.Contains(user.Groups, group) })
 	}
 	switch {
-	case slices.Contains(approvers.Users, user.Username):
-		return true
-	case decide.IsServiceAccount(user.Username):
-		return false
-	case len(approvers.Users) == 0 && len(approvers.Groups) == 0:
-		return true
+	case len(named) > 0:
+		return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/groups", named)}
+	case len(spec.Groups) > 0:
+		return []jsonpatch.Operation{jsonpatch.NewOperation("remove", "/spec/groups", nil)}
 	}
-	return slices.ContainsFunc(user.Groups, func(group string) bool { return slices.Contains(approvers.Groups, group) })
+	return nil
 }
 
 // notApprover returns the sentence that denies the approval of a user.

@@ -64,10 +64,15 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 		change    func(*spec)
 		workload  func(*appsv1.Deployment)
 		approvers *appv1alpha1.Approvers
-		denial    string
+		// recorded is the operation on the groups, empty for none.
+		recorded string
+		denial   string
 	}{
 		{name: "of another user", user: "bob"},
 		{name: "that names somebody else", user: "bob", change: func(spec *spec) { spec.ApprovedBy, spec.UID = "carol", "d-7" }},
+		{name: "that names groups", user: "bob", change: func(spec *spec) { spec.Groups = []string{"sre"} }, recorded: `{"op":"remove","path":"/spec/groups"}`},
+		{name: "that names another group", user: "bob", groups: []string{"dev", "sre"}, approvers: naming(nil, []string{"sre", "managers"}),
+			change: func(spec *spec) { spec.Groups = []string{"managers"} }, recorded: `{"op":"add","path":"/spec/groups","value":["sre"]}`},
 		{name: "of the author", user: "alice", denial: "alice made release 12 of deployment web, so that another user has to approve it"},
 		{name: "of the author, which denies the release", user: "alice", change: func(spec *spec) { spec.Decision = "Deny" }},
 		{name: "of a release whose author is unknown", user: "bob", workload: func(web *appsv1.Deployment) {
@@ -84,7 +89,8 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 		{name: "of a kind that isn't controlled", user: "bob", change: func(spec *spec) { spec.Workload.Kind = "Pod" },
 			denial: "Pod is not a kind of workload under change control, such as Deployment.apps"},
 		{name: "of a named user", user: "bob", approvers: naming([]string{"bob"}, nil)},
-		{name: "of a user of a named group", user: "bob", groups: []string{"sre"}, approvers: naming(nil, []string{"sre"})},
+		{name: "of a user of a named group", user: "bob", groups: []string{"sre"}, approvers: naming(nil, []string{"sre"}),
+			recorded: `{"op":"add","path":"/spec/groups","value":["sre"]}`},
 		{name: "of a user who isn't named", user: "bob", groups: []string{"dev"}, approvers: naming([]string{"carol"}, []string{"sre"}),
 			denial: "bob is not one of the approvers of ReleasePolicy shop/careful, which concerns deployment web"},
 		{name: "that denies the release, of a user who isn't named", user: "bob", approvers: naming([]string{"carol"}, nil),
@@ -120,9 +126,15 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 				return
 			}
 			g.Expect(response.Warnings).To(BeEmpty())
-			g.Expect(response.Patches).To(HaveLen(2))
-			g.Expect(response.Patches[0].Json()).To(Equal(`{"op":"add","path":"/spec/approvedBy","value":"` + row.user + `"}`))
-			g.Expect(response.Patches[1].Json()).To(Equal(`{"op":"add","path":"/spec/uid","value":"d-1"}`))
+			wanted := []string{`{"op":"add","path":"/spec/approvedBy","value":"` + row.user + `"}`, `{"op":"add","path":"/spec/uid","value":"d-1"}`}
+			if row.recorded != "" {
+				wanted = append([]string{row.recorded}, wanted...)
+			}
+			var operations []string
+			for _, operation := range response.Patches {
+				operations = append(operations, operation.Json())
+			}
+			g.Expect(operations).To(Equal(wanted))
 		})
 	}
 }

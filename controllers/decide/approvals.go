@@ -37,7 +37,7 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 		spec := &approval.Spec
 		concerns := spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 		switch {
-		case !concerns || approval.DeletionTimestamp != nil || !mayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy):
+		case !concerns || approval.DeletionTimestamp != nil || !MayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy, spec.Groups):
 		case spec.Decision == appv1alpha1.DecisionDeny:
 			if denial == nil || approval.Name < denial.Name {
 				denial = approval
@@ -50,9 +50,9 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 	return users, denial
 }
 
-// mayApprove reports whether a ReleasePolicy lets a user approve releases. The admission webhook has checked the groups of the user, which
-// a ChangeApproval doesn't have.
-func mayApprove(approvers *appv1alpha1.Approvers, user string) bool {
+// MayApprove reports whether the approvers of a ReleasePolicy, nil for all, include a user who is in some groups. Service accounts have to be
+// named.
+func MayApprove(approvers *appv1alpha1.Approvers, user string, groups []string) bool {
 	switch {
 	case user == "":
 		return false
@@ -60,8 +60,10 @@ func mayApprove(approvers *appv1alpha1.Approvers, user string) bool {
 		return true
 	case IsServiceAccount(user):
 		return false
+	case approvers == nil, len(approvers.Users) == 0 && len(approvers.Groups) == 0:
+		return true
 	}
-	return approvers == nil || len(approvers.Groups) > 0 || len(approvers.Users) == 0
+	return slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(approvers.Groups, group) })
 }
 
 // ownerOf returns the UID of the workload of a record.

@@ -86,6 +86,10 @@ func approval(user string, options ...func(*appv1alpha1.ChangeApproval)) appv1al
 	return result
 }
 
+func ofGroup(group string) func(*appv1alpha1.ChangeApproval) {
+	return func(approval *appv1alpha1.ChangeApproval) { approval.Spec.Groups = []string{group} }
+}
+
 func approved(approvals ...appv1alpha1.ChangeApproval) seenOption {
 	return withPace(func(pace *decide.Pace) { pace.Approvals = approvals })
 }
@@ -315,8 +319,10 @@ func TestDecidePaceNeedsApprovals(t *testing.T) {
 		row("of a service account that is named", list(approval(robot)), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{robot}})),
 		row("of a user who is named", list(approval("bob")), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{"bob"}})),
 		row("not of another user than those", list(approval("bob")), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Users: []string{"dave"}})),
-		row("of a user of a group, as the webhook has checked", list(approval("bob")), "True StepRunning", on, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
-		row("not of a service account of a group", list(approval(robot)), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
+		row("of a user of a group", list(approval("bob", ofGroup("sre"))), "True StepRunning", on, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
+		row("not of a user of a group that the policy named before", list(approval("bob", ofGroup("sre"))), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"managers"}})),
+		row("not of a user who approved before the policy named groups", list(approval("bob")), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
+		row("not of a service account of a group", list(approval(robot, ofGroup("sre"))), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
 		row("not denied by a user who may not approve", list(approval("bob"), approval("eve", denies)), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{"bob"}})),
 		row("of two persons, not of one twice", list(approval("bob"), approval("bob")), "True AwaitingApproval",
 			"step 2 of 3 is done; step 3 of 3 needs 2 approvals (1 given): create a ChangeApproval of release 1", withPace(func(pace *decide.Pace) { pace.Policy.Spec.Steps[2].Approvals = 2 })),

@@ -34,8 +34,12 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/calendar"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
+
+// maxReason is how many characters of the reason of a freeze are shown, as the API limits it.
+const maxReason = 256
 
 // Fills the cache with the freezes, which the webhooks of every replica read.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changefreezes,verbs=list;watch
@@ -215,9 +219,9 @@ func Mark(found []Found, release int64) *appv1alpha1.Frozen {
 	return mark
 }
 
-// Describe returns the freeze for decisions and messages.
+// Describe returns the freeze for decisions and messages. Its reason is in one line: the API server drops warnings with other characters.
 func (f Found) Describe() *decide.InForce {
-	return &decide.InForce{By: f.by(), Reason: f.Spec.Reason, Since: f.since(), Until: f.Until, Concurrent: f.Spec.Thaw.Concurrent}
+	return &decide.InForce{By: f.by(), Reason: oneline.Of(f.Spec.Reason, maxReason), Since: f.since(), Until: f.Until, Concurrent: f.Spec.Thaw.Concurrent}
 }
 
 func (f Found) by() string { return f.Namespace + "/" + f.Name }

@@ -196,6 +196,12 @@ func TestReleaseInForce(t *testing.T) {
 	}
 }
 
+func TestFoundDescribesItsReasonInOneLine(t *testing.T) {
+	object := lock("ops", "lock", 1, func(object *appv1alpha1.ChangeFreeze) { object.Spec.Reason = "INC-7:\nthe database\n" })
+	described := freeze.Found{ChangeFreeze: object}.Describe()
+	NewWithT(t).Expect(described.Sentence()).To(HaveSuffix(": INC-7: the database"), "the API server drops warnings with control characters")
+}
+
 func TestMark(t *testing.T) {
 	g := NewWithT(t)
 	two := func(object *appv1alpha1.ChangeFreeze) { object.Spec.Thaw.Concurrent = 2 }

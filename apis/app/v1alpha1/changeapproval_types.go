@@ -82,6 +82,13 @@ type ChangeApprovalSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
+	// groups are those of the user that the ReleasePolicy named as approvers when it was created. Written by the admission webhook. An approval
+	// counts while the policy still names the user or one of them.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	Groups []string `json:"groups,omitempty"`
 	// uid is the UID of the workload. Written by the admission webhook.
 	// +kubebuilder:validation:Type=string
 	// +optional
