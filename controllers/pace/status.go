@@ -30,6 +30,9 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
+// missing is for how long gates that were there may be missing before paced releases go on without.
+const missing = 30 * time.Second
+
 // InEffect is what a ReleasePolicy does now.
 type InEffect struct {
 	// Workloads are those that it concerns.
@@ -67,10 +70,28 @@ func Status(policy *appv1alpha1.ReleasePolicy, system string, is InEffect, now t
 		set(appv1alpha1.ConditionGated, metav1.ConditionTrue, is.Gates, "a webhook adds gates to the pods of paced releases: while no replica of the operator answers, "+
 			"pods come without; on Kubernetes 1.36 or later, apply config/gates")
 	default:
+		if until := gatedUntil(policy, now); now.Before(until) {
+			set(appv1alpha1.ConditionGated, metav1.ConditionUnknown, appv1alpha1.ReasonGatesMissing, "what adds gates to pods was not found any more: "+
+				"paced releases that need gates go on to all pods unless it is back by "+until.UTC().Format(time.RFC3339))
+			break
+		}
 		set(appv1alpha1.ConditionGated, metav1.ConditionFalse, appv1alpha1.ReasonNotGated, "neither the MutatingAdmissionPolicy nor the webhook that adds gates is installed: "+
 			"releases that need gates aren't paced; apply config/default or config/gates")
 	}
 	return status
+}
+
+// gatedUntil returns until when gates count as there that aren't found: they may be installed anew just now, and a pace that ends doesn't begin
+// again. It is zero where there were none.
+func gatedUntil(policy *appv1alpha1.ReleasePolicy, now time.Time) time.Time {
+	gated := meta.FindStatusCondition(policy.Status.Conditions, appv1alpha1.ConditionGated)
+	switch {
+	case gated == nil || gated.Status == metav1.ConditionFalse:
+		return time.Time{}
+	case gated.Status == metav1.ConditionTrue:
+		return now.Add(missing)
+	}
+	return gated.LastTransitionTime.Add(missing)
 }
 
 // firstMatched returns the first workloads by namespace, kind and name.

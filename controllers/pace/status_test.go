@@ -18,6 +18,7 @@ package pace_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -52,8 +53,18 @@ func ofTier(tier string) func(*appv1alpha1.ReleasePolicy) {
 	}
 }
 
+// gated gives a policy the condition Gated, which has been so for a time.
+func gated(status metav1.ConditionStatus, since time.Duration) func(*appv1alpha1.ReleasePolicy) {
+	return func(policy *appv1alpha1.ReleasePolicy) {
+		policy.Status.Conditions = []metav1.Condition{{Type: "Gated", Status: status, LastTransitionTime: metav1.NewTime(testkit.Now().Add(-since))}}
+	}
+}
+
 func TestStatusConditions(t *testing.T) {
 	const byPolicy = "Gated True MutatingAdmissionPolicy the API server adds gates to the pods of paced releases"
+	missing := func(until string) string {
+		return "Gated Unknown Missing what adds gates to pods was not found any more: paced releases that need gates go on to all pods unless it is back by " + until
+	}
 	for _, row := range []struct {
 		name     string
 		policy   *appv1alpha1.ReleasePolicy
@@ -67,6 +78,12 @@ func TestStatusConditions(t *testing.T) {
 		{"no gates", policyWith("shop"), "NotInstalled", []string{"Ready True Valid the policy is in effect",
 			"Gated False NotInstalled neither the MutatingAdmissionPolicy nor the webhook that adds gates is installed: " +
 				"releases that need gates aren't paced; apply config/default or config/gates"}},
+		{"gates that were there before", policyWith("shop", gated("True", 0)), "NotInstalled", []string{missing("2026-11-21T10:00:30Z"), "Ready True Valid the policy is in effect"}},
+		{"gates that have been missing for a moment", policyWith("shop", gated("Unknown", 29*time.Second)), "NotInstalled", []string{missing("2026-11-21T10:00:01Z"), "Ready True Valid the policy is in effect"}},
+		{"gates that have been missing for long", policyWith("shop", gated("Unknown", 30*time.Second)), "NotInstalled", []string{
+			"Gated False NotInstalled neither the MutatingAdmissionPolicy nor the webhook that adds gates is installed: " +
+				"releases that need gates aren't paced; apply config/default or config/gates", "Ready True Valid the policy is in effect"}},
+		{"gates that are back", policyWith("shop", gated("Unknown", 29*time.Second)), "MutatingAdmissionPolicy", []string{byPolicy, "Ready True Valid the policy is in effect"}},
 		{"without steps it needs none", policyWith("shop", withoutSteps, func(policy *appv1alpha1.ReleasePolicy) {
 			policy.Status.Conditions = []metav1.Condition{{Type: "Gated", Status: "True"}}
 		}), "Webhook", []string{"Ready True Valid the policy is in effect"}},

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -46,6 +47,8 @@ const (
 	settle = 2 * time.Second
 	// recheck is the interval at which the gates are looked for, and the labels of workloads and namespaces are compared.
 	recheck = 5 * time.Minute
+	// recheckGates is that at which missing gates are looked for.
+	recheckGates = 10 * time.Second
 )
 
 // Reconciler writes the status of ReleasePolicies. One request is for all of them: which policy concerns a workload depends on the others.
@@ -117,8 +120,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		by := policy.Namespace + "/" + policy.Name
 		problems = append(problems, r.write(ctx, policy, pace.InEffect{Workloads: matched[by], Paced: paced[by], Gates: gates}))
 	}
-	return ctrl.Result{RequeueAfter: recheck}, errors.Join(problems...)
+	wait := recheck
+	if gates == appv1alpha1.ReasonNotGated && slices.ContainsFunc(policies.Items, needsGates) {
+		wait = recheckGates
+	}
+	return ctrl.Result{RequeueAfter: wait}, errors.Join(problems...)
 }
+
+func needsGates(policy appv1alpha1.ReleasePolicy) bool { return len(policy.Spec.Steps) > 0 }
 
 // write writes the status of a policy if it changed.
 func (r *Reconciler) write(ctx context.Context, policy *appv1alpha1.ReleasePolicy, is pace.InEffect) error {

@@ -123,7 +123,8 @@ func TestReconcileShowsWhatEachPolicyConcerns(t *testing.T) {
 	b := newBench(t, optedIn("shop"), optedIn("bar"), platform(), policy("shop", "web", appv1alpha1.WorkloadSelector{Kind: "Deployment.apps", Name: "web"}),
 		policy("shop", "sets", appv1alpha1.WorkloadSelector{Kind: "StatefulSet.apps"}),
 		deployment("shop", "web"), deployment("shop", "api"), deployment("bar", "web"), deployment("out", "web"),
-		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}, record("shop/web", "True"))
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}, record("shop/web", "True"),
+		&admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gates"}})
 	writes, wait := b.reconcile()
 	g.Expect(writes).To(Equal(3))
 	g.Expect(wait).To(Equal(5 * time.Minute))
@@ -186,8 +187,11 @@ func TestReconcileFindsWhatAddsTheGates(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBench(t, append(row.objects, platform())...)
 			b.old = row.old
-			b.reconcile()
+			_, wait := b.reconcile()
 			NewWithT(t).Expect(meta.FindStatusCondition(b.status(system, "platform").Conditions, "Gated").Reason).To(Equal(row.expected))
+			if row.expected == "NotInstalled" {
+				NewWithT(t).Expect(wait).To(Equal(10*time.Second), "they are looked for sooner")
+			}
 		})
 	}
 }

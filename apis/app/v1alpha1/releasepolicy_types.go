@@ -71,6 +71,8 @@ const (
 const (
 	// ReasonGatedByPolicy means that a MutatingAdmissionPolicy adds the gates.
 	ReasonGatedByPolicy = "MutatingAdmissionPolicy"
+	// ReasonGatesMissing means that nothing that adds gates was found any more, and that it may be back in a moment.
+	ReasonGatesMissing = "Missing"
 	// ReasonGatedByWebhook means that a webhook adds the gates: while no replica of the operator answers, pods come without.
 	ReasonGatedByWebhook = "Webhook"
 	// ReasonNotGated means that neither is installed.
