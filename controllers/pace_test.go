@@ -72,7 +72,15 @@ func (k pacedKind) create(ctx context.Context, namespace string) webSet {
 	return web
 }
 
-var _ = Describe("A paced release", func() { pacedReleases(Label()) })
+var _ = Describe("A paced release", func() {
+	pacedReleases(Label())
+
+	// The webhook adds no gates meanwhile.
+	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced and the operator is away:", slow, scaledWhileReplaced,
+		Entry("one by one", "OrderedReady", true),
+		Entry("all at once", "Parallel", true),
+	)
+})
 
 // All clusters before Kubernetes 1.36 work like this.
 var _ = Describe("A paced release whose pods get their gates from the webhook", Ordered, ContinueOnFailure, func() {
@@ -254,37 +262,9 @@ func pacedReleases(others Labels) {
 		Entry("a StatefulSet", pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
 	)
 
-	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced:", slow, func(ctx context.Context, management string, away bool) {
-		namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
-		web := statefulSet(namespace, management, 20)
-		web.create(ctx)
-		old := web.verified(ctx)
-		seen := watchPace(ctx, namespace)
-		web.mustChange(ctx, `{"spec": {"minReadySeconds": 1, "template": {"metadata": {"labels": {"test": "second"}}}}}`)
-		next := web.version(ctx)()
-		Eventually(running(ctx, namespace)).WithPolling(20 * time.Millisecond).Should(HaveKeyWithValue(next, 2))
-		if away {
-			Expect(manager.Stop(ctx)).To(Succeed())
-		}
-		web.scale(ctx, 40)
-		if away {
-			Eventually(func() []corev1.Pod { return waitingIn(ctx, namespace, "start") }).ShouldNot(BeEmpty())
-			Expect(manager.Start(ctx)).To(Succeed())
-		}
-		Eventually(web.step(ctx)).Should(Equal("2/3 True AwaitingApproval"))
-		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{old: 30, next: 10}), "no pod is missing")
-
-		web.mustApprove(ctx, "bob")
-		Expect(web.verified(ctx)).To(Equal(next))
-		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 40}))
-		excess, most := seen.Excess(old)
-		Expect(excess).To(BeEmpty())
-		Expect(most).To(HaveKeyWithValue(next, 40))
-	},
+	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced:", slow, scaledWhileReplaced,
 		Entry("one by one", "OrderedReady", false),
 		Entry("all at once", "Parallel", false),
-		Entry("one by one, while the operator is away", "OrderedReady", true),
-		Entry("all at once, while the operator is away", "Parallel", true),
 	)
 
 	It("soaks, can be let go on, and ends when its policy is deleted or the namespace is opted out", others, func(ctx context.Context) {
@@ -377,4 +357,35 @@ func pacedReleases(others Labels) {
 // rests may have an old one more than it needs.
 func runAtLeast(all int, old, next string, count int) types.GomegaMatcher {
 	return And(HaveKeyWithValue(next, count), HaveKeyWithValue(old, BeNumerically(">=", all-count)))
+}
+
+// scaledWhileReplaced scales a StatefulSet up while its pods are being replaced, and the operator may be away.
+func scaledWhileReplaced(ctx context.Context, management string, away bool) {
+	GinkgoHelper()
+	namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
+	web := statefulSet(namespace, management, 20)
+	web.create(ctx)
+	old := web.verified(ctx)
+	seen := watchPace(ctx, namespace)
+	web.mustChange(ctx, `{"spec": {"minReadySeconds": 1, "template": {"metadata": {"labels": {"test": "second"}}}}}`)
+	next := web.version(ctx)()
+	Eventually(running(ctx, namespace)).WithPolling(20 * time.Millisecond).Should(HaveKeyWithValue(next, 2))
+	if away {
+		Expect(manager.Stop(ctx)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(manager.Start(ctx)).To(Succeed()) })
+	}
+	web.scale(ctx, 40)
+	if away {
+		Eventually(func() []corev1.Pod { return waitingIn(ctx, namespace, "start") }).ShouldNot(BeEmpty())
+		Expect(manager.Start(ctx)).To(Succeed())
+	}
+	Eventually(web.step(ctx)).Should(Equal("2/3 True AwaitingApproval"))
+	Eventually(running(ctx, namespace)).Should(Equal(map[string]int{old: 30, next: 10}), "no pod is missing")
+
+	web.mustApprove(ctx, "bob")
+	Expect(web.verified(ctx)).To(Equal(next))
+	Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 40}))
+	excess, most := seen.Excess(old)
+	Expect(excess).To(BeEmpty())
+	Expect(most).To(HaveKeyWithValue(next, 40))
 }
