@@ -39,7 +39,8 @@ const (
 func Before(before, looks []Look, settings Settings, share float64, ended bool) Finding {
 	r := race{settings: settings, needed: 2 / share, least: LeastTimes}
 	for i := range before {
-		r.spread.add(before[i].Old, 1)
+		olds := sum(before[i].Old)
+		r.spread.add(before[i].Old, olds, 1, chiSquareOf(before[i].Old, olds, 1))
 		r.finding.OldPods = r.finding.OldPods.plus(len(before[i].Old), before[i].OldPods)
 	}
 	r.olds = r.spread.total

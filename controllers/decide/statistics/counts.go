@@ -33,15 +33,17 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		r.see(look)
 		news, olds := sum(look.New), sum(look.Old)
 		weight := usual.weight(news.plus(olds))
-		factor := max(r.factor, within(look.Old, weight)) / weight
+		within := chiSquareOf(look.Old, olds, weight)
+		factor := max(r.factor, within.clearly()) / weight
 		if news.Total > 0 && olds.Total > 0 {
-			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair{news, olds, factor})
-			r.bad.addConcurrent(news, olds, settings.Tolerance, step, factor)
+			pair := pair{news, olds, factor, sharesOf(news, olds, settings.Tolerance, step)}
+			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair)
+			r.bad.addShares(news, olds, &pair.shares, step, factor)
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
 		r.noise.add(look.Old, settings.Tolerance, factor)
-		r.spread.add(look.Old, weight)
+		r.spread.add(look.Old, olds, weight, within)
 		usual.add(news.plus(olds))
 		r.factor = r.spread.factor()
 		if r.decide() {
@@ -51,19 +53,21 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 	return r.end(ended, func(times float64) float64 {
 		var expected ladder
 		unlucky := r.unlucky(times)
-		for _, pair := range pairs {
-			news, olds := pair.news, pair.olds
+		for i := range pairs {
+			news, olds := pairs[i].news, pairs[i].olds
 			news.Bad, olds.Bad = unlucky*news.Total, r.olds.rate()*olds.Total
-			expected.addConcurrent(news, olds, settings.Tolerance, step, pair.factor)
+			expected.addShares(news, olds, &pairs[i].shares, step, pairs[i].factor)
 		}
 		return expected.value()
 	})
 }
 
-// pair is a look at new and old pods, and what its evidence was divided by.
+// pair is a look at new and old pods, what its evidence was divided by, and the shares that the ratios looked for expect: they don't depend
+// on the events, so that other events are judged by the same ones.
 type pair struct {
 	news, olds Count
 	factor     float64
+	shares     [rungs]float64
 }
 
 // race is the state of a comparison of counts while it goes through the looks.
@@ -190,25 +194,34 @@ func (c Coverage) plus(seen, wanted int) Coverage {
 
 // noise compares old pods with old pods: two halves by their names, each as if it were the new ones. If a metric finds a difference there, it
 // proves nothing about the new pods.
-type noise [2]ladder
+type noise struct {
+	halves [2]ladder
+	pods   places
+	// half is that of each pod, by its place.
+	half []uint32
+}
 
 func (n *noise) add(counts []Count, tolerance, factor float64) {
 	var halves [2]Count
 	for _, c := range counts {
 		if c.usable() {
-			half := &halves[halfOf(c.Pod)]
+			place := n.pods.of(c.Pod)
+			if place == len(n.half) {
+				n.half = append(n.half, halfOf(c.Pod))
+			}
+			half := &halves[n.half[place]]
 			*half = half.plus(c)
 		}
 	}
 	if halves[0].Total == 0 || halves[1].Total == 0 {
 		return
 	}
-	n[0].addConcurrent(halves[0], halves[1], tolerance, step, factor)
-	n[1].addConcurrent(halves[1], halves[0], tolerance, step, factor)
+	n.halves[0].addConcurrent(halves[0], halves[1], tolerance, step, factor)
+	n.halves[1].addConcurrent(halves[1], halves[0], tolerance, step, factor)
 }
 
 // value returns the evidence of the half that is worse.
-func (n *noise) value() float64 { return max(n[0].value(), n[1].value()) }
+func (n *noise) value() float64 { return max(n.halves[0].value(), n.halves[1].value()) }
 
 // halfOf returns the half of the old pods that a pod belongs to, in each look the same.
 func halfOf(pod string) uint32 {

@@ -24,15 +24,14 @@ type dispersion struct {
 	total    Count
 	weighted float64
 	looks    float64
-	// pods are what each pod counted so far, with what was expected of it in place of the exposure; index are their places. The order of a
-	// sum is fixed, so that it is the same whoever computes it.
-	pods  []Count
-	index map[string]int
+	// pods are what each pod counted so far, with what was expected of it in place of the exposure, at their places. The order of a sum is
+	// fixed, so that it is the same whoever computes it.
+	pods   []Count
+	places places
 }
 
-// add adds the old pods' counts of a look, as if there had been that share of the events.
-func (d *dispersion) add(counts []Count, weight float64) {
-	look := sum(counts)
+// add adds the old pods' counts of a look, which are so much together, as if there had been that share of the events: within is their chi-square.
+func (d *dispersion) add(counts []Count, look Count, weight float64, within chiSquare) {
 	look.Bad *= weight
 	if look.Total == 0 {
 		return
@@ -44,22 +43,31 @@ func (d *dispersion) add(counts []Count, weight float64) {
 	if look.Bad == 0 {
 		return
 	}
-	if d.index == nil {
-		d.index, d.pods = make(map[string]int, len(counts)), make([]Count, 0, len(counts))
-	}
-	for _, c := range counts {
-		if c.Bad *= weight; c.usable() {
-			pod := d.pod(c.Pod)
-			*pod = pod.plus(Count{Bad: c.Bad, Total: c.Total * look.rate()})
+	rate := look.rate()
+	for i := range counts {
+		c := Count{Bad: counts[i].Bad * weight, Total: counts[i].Total}
+		if !c.usable() {
+			continue
 		}
+		place := d.places.of(counts[i].Pod)
+		if place == len(d.pods) {
+			d.pods = append(d.pods, Count{})
+		}
+		pod := &d.pods[place]
+		pod.Bad, pod.Total = pod.Bad+c.Bad, pod.Total+c.Total*rate
 	}
-	squares, freedom := chiSquare(counts, look, weight)
-	d.squares, d.freedom = d.squares+squares, d.freedom+freedom
+	d.squares, d.freedom = d.squares+within.squares, d.freedom+within.freedom
 }
 
-// chiSquare returns Pearson's chi-square of pods, which together had so many events in a look, and its degrees of freedom. Their counts are
-// taken as if there had been that share of the events.
-func chiSquare(counts []Count, look Count, weight float64) (squares, freedom float64) {
+// chiSquare is Pearson's chi-square of the pods in a look, with its degrees of freedom.
+type chiSquare struct{ squares, freedom float64 }
+
+// chiSquareOf returns the chi-square of pods which have so much together in a look. Their counts are taken as if there had been that share
+// of the events. It is 0 without events.
+func chiSquareOf(counts []Count, look Count, weight float64) chiSquare {
+	if look.Bad *= weight; look.Bad == 0 {
+		return chiSquare{}
+	}
 	var weighted, pods float64
 	for _, c := range counts {
 		if c.Bad *= weight; c.usable() {
@@ -67,31 +75,15 @@ func chiSquare(counts []Count, look Count, weight float64) (squares, freedom flo
 			pods++
 		}
 	}
-	return max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1), pods - 1 // with what is left of chance
+	return chiSquare{max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1), pods - 1} // with what is left of chance
 }
 
-// within returns the dispersion of old pods in one look, 1 if it isn't clearly more than by chance.
-func within(counts []Count, weight float64) float64 {
-	look := sum(counts)
-	if look.Bad *= weight; look.Bad == 0 {
+// clearly returns the dispersion in the look, 1 if it isn't clearly more than by chance.
+func (c chiSquare) clearly() float64 {
+	if c.freedom == 0 || c.squares < raggedLook*c.freedom {
 		return 1
 	}
-	squares, freedom := chiSquare(counts, look, weight)
-	if freedom == 0 || squares < raggedLook*freedom {
-		return 1
-	}
-	return squares / freedom
-}
-
-// pod returns what a pod counted so far.
-func (d *dispersion) pod(name string) *Count {
-	i, known := d.index[name]
-	if !known {
-		i = len(d.pods)
-		d.index[name] = i
-		d.pods = append(d.pods, Count{})
-	}
-	return &d.pods[i]
+	return c.squares / c.freedom
 }
 
 // factor returns the dispersion of the old pods, at least 1: within looks, or that of pods that differ all the time, which adds up from look

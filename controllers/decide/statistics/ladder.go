@@ -33,22 +33,34 @@ func (l *ladder) value() float64 {
 // addConcurrent adds a look at new and old pods. An event falls on a new pod with the probability rE/(rE+F) if r is the ratio, E and F the
 // exposures: whatever changes all pods at the same time cancels.
 func (l *ladder) addConcurrent(news, olds Count, null, by, dispersion float64) {
-	times, rung, all := 1.0, math.Log(by), null*news.Total+olds.Total
-	for j := range l.logs {
-		times *= by
-		share := math.Log((null*times*news.Total + olds.Total) / all)
-		l.add(j, (news.Bad*rung*float64(j+1)-(news.Bad+olds.Bad)*share)/dispersion, 1)
+	shares := sharesOf(news, olds, null, by)
+	l.addShares(news, olds, &shares, by, dispersion)
+}
+
+// addShares adds a look at new and old pods whose shares are known.
+func (l *ladder) addShares(news, olds Count, shares *[rungs]float64, by, dispersion float64) {
+	rung, most := math.Log(by), math.Log(maxFactor)
+	for j, share := range shares {
+		l.logs[j] += min(most, (news.Bad*rung*float64(j+1)-(news.Bad+olds.Bad)*share)/dispersion)
 	}
+}
+
+// sharesOf returns the logarithms of how much greater than under the ratio the share of all events is that each alternative expects.
+func sharesOf(news, olds Count, null, by float64) (shares [rungs]float64) {
+	times, all := 1.0, null*news.Total+olds.Total
+	for j := range shares {
+		times *= by
+		shares[j] = math.Log((null*times*news.Total + olds.Total) / all)
+	}
+	return shares
 }
 
 // addRate adds a look at new pods, against a known rate. Most is how much of the logarithm of
 // maxFactor its evidence may be.
 func (l *ladder) addRate(news Count, rate, by, dispersion, most float64) {
-	times, rung := 1.0, math.Log(by)
+	times, rung, most := 1.0, math.Log(by), most*math.Log(maxFactor)
 	for j := range l.logs {
 		times *= by
-		l.add(j, (news.Bad*rung*float64(j+1)-(times-1)*rate*news.Total)/dispersion, most)
+		l.logs[j] += min(most, (news.Bad*rung*float64(j+1)-(times-1)*rate*news.Total)/dispersion)
 	}
 }
-
-func (l *ladder) add(j int, log, most float64) { l.logs[j] += min(log, most*math.Log(maxFactor)) }
