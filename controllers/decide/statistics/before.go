@@ -39,8 +39,9 @@ const (
 func Before(before, looks []Look, settings Settings, share float64, ended bool) Finding {
 	r := race{settings: settings, needed: 2 / share, least: LeastTimes}
 	for i := range before {
-		olds := sum(before[i].Old)
-		r.spread.add(before[i].Old, olds, 1, chiSquareOf(before[i].Old, olds, 1))
+		counts := onlyUsable(before[i].Old)
+		olds := sum(counts)
+		r.spread.add(counts, olds, 1, chiSquareOf(counts, olds, 1))
 		r.finding.OldPods = r.finding.OldPods.plus(len(before[i].Old), before[i].OldPods)
 	}
 	r.olds = r.spread.total

@@ -31,9 +31,10 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 	for i := range looks {
 		look := &looks[i]
 		r.see(look)
-		news, olds := sum(look.New), sum(look.Old)
+		counts := onlyUsable(look.Old)
+		news, olds := sum(look.New), sum(counts)
 		weight := usual.weight(news.plus(olds))
-		within := chiSquareOf(look.Old, olds, weight)
+		within := chiSquareOf(counts, olds, weight)
 		factor := max(r.factor, within.clearly()) / weight
 		if news.Total > 0 && olds.Total > 0 {
 			pair := pair{news, olds, factor, sharesOf(news, olds, settings.Tolerance, step)}
@@ -42,8 +43,8 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
-		r.noise.add(look.Old, settings.Tolerance, factor)
-		r.spread.add(look.Old, olds, weight, within)
+		r.noise.add(counts, settings.Tolerance, factor)
+		r.spread.add(counts, olds, weight, within)
 		usual.add(news.plus(olds))
 		r.factor = r.spread.factor()
 		if r.decide() {
@@ -201,17 +202,17 @@ type noise struct {
 	half []uint32
 }
 
+// add adds the usable counts of the old pods in a look.
 func (n *noise) add(counts []Count, tolerance, factor float64) {
 	var halves [2]Count
-	for _, c := range counts {
-		if c.usable() {
-			place := n.pods.of(c.Pod)
-			if place == len(n.half) {
-				n.half = append(n.half, halfOf(c.Pod))
-			}
-			half := &halves[n.half[place]]
-			*half = half.plus(c)
+	for i := range counts {
+		c := &counts[i]
+		place := n.pods.of(c.Pod)
+		if place == len(n.half) {
+			n.half = append(n.half, halfOf(c.Pod))
 		}
+		half := &halves[n.half[place]]
+		half.Bad, half.Total = half.Bad+c.Bad, half.Total+c.Total
 	}
 	if halves[0].Total == 0 || halves[1].Total == 0 {
 		return

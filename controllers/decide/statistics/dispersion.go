@@ -30,7 +30,7 @@ type dispersion struct {
 	places places
 }
 
-// add adds the old pods' counts of a look, which are so much together, as if there had been that share of the events: within is their chi-square.
+// add adds the usable counts of the old pods in a look, which are so much together, as if there had been that share of the events: within is their chi-square.
 func (d *dispersion) add(counts []Count, look Count, weight float64, within chiSquare) {
 	look.Bad *= weight
 	if look.Total == 0 {
@@ -46,7 +46,7 @@ func (d *dispersion) add(counts []Count, look Count, weight float64, within chiS
 	rate := look.rate()
 	for i := range counts {
 		c := Count{Bad: counts[i].Bad * weight, Total: counts[i].Total}
-		if !c.usable() {
+		if weight < 1 && !c.usable() {
 			continue
 		}
 		place := d.places.of(counts[i].Pod)
@@ -62,18 +62,20 @@ func (d *dispersion) add(counts []Count, look Count, weight float64, within chiS
 // chiSquare is Pearson's chi-square of the pods in a look, with its degrees of freedom.
 type chiSquare struct{ squares, freedom float64 }
 
-// chiSquareOf returns the chi-square of pods which have so much together in a look. Their counts are taken as if there had been that share
+// chiSquareOf returns the chi-square of pods by their usable counts, which are so much together in a look. They are taken as if there had been that share
 // of the events. It is 0 without events.
 func chiSquareOf(counts []Count, look Count, weight float64) chiSquare {
 	if look.Bad *= weight; look.Bad == 0 {
 		return chiSquare{}
 	}
 	var weighted, pods float64
-	for _, c := range counts {
-		if c.Bad *= weight; c.usable() {
-			weighted += c.Bad / c.Total * c.Bad
-			pods++
+	for i := range counts {
+		c := Count{Bad: counts[i].Bad * weight, Total: counts[i].Total}
+		if weight < 1 && !c.usable() {
+			continue
 		}
+		weighted += c.Bad / c.Total * c.Bad
+		pods++
 	}
 	return chiSquare{max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1), pods - 1} // with what is left of chance
 }

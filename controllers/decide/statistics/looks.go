@@ -60,20 +60,19 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 		return nil
 	}
 	looks := emptyLooks(moments, series)
-	series = slices.Clone(series)
-	slices.SortFunc(series, func(a, b Series) int { return strings.Compare(a.Pod, b.Pod) })
-	var counts []Count
+	sorted := make([]*Series, 0, len(series))
 	for i := range series {
-		s := &series[i]
-		if s.Ready.IsZero() {
-			continue
+		if !series[i].Ready.IsZero() {
+			sorted = append(sorted, &series[i])
 		}
+	}
+	slices.SortFunc(sorted, func(a, b *Series) int { return strings.Compare(a.Pod, b.Pod) })
+	var counts []Count
+	for _, s := range sorted {
 		counts = increases(counts[:0], s, warmup == 0)
-		warm := s.Ready.Add(warmup)
-		for t := range looks {
-			from, to := moments[t], moments[t+1]
-			if from.Before(warm) || !s.Gone.IsZero() && s.Gone.Before(to) {
-				continue
+		for t := momentsBefore(moments, s.Ready.Add(warmup)); t < len(looks); t++ {
+			if !s.Gone.IsZero() && s.Gone.Before(moments[t+1]) {
+				break
 			}
 			pods, wanted := &looks[t].Old, &looks[t].OldPods
 			if s.New {
@@ -88,6 +87,12 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	return looks
 }
 
+// momentsBefore returns how many moments are before a time.
+func momentsBefore(moments []time.Time, at time.Time) int {
+	before, _ := slices.BinarySearchFunc(moments, at, time.Time.Compare)
+	return before
+}
+
 // emptyLooks returns the looks between the moments, with room for the counts of the series.
 func emptyLooks(moments []time.Time, series []Series) []Look {
 	news := 0
@@ -97,9 +102,11 @@ func emptyLooks(moments []time.Time, series []Series) []Look {
 		}
 	}
 	looks := make([]Look, len(moments)-1)
+	counts := make([]Count, len(looks)*len(series))
 	for t := range looks {
 		looks[t].Time = moments[t+1].Sub(moments[t])
-		looks[t].New, looks[t].Old = make([]Count, 0, news), make([]Count, 0, len(series)-news)
+		of := counts[t*len(series) : (t+1)*len(series)]
+		looks[t].New, looks[t].Old = of[:0:news], of[news:news:len(series)]
 	}
 	return looks
 }
@@ -136,13 +143,22 @@ func isCount(v float64) bool { return v == 0 || v >= 1/maxCount && v <= maxCount
 
 // sum returns the counts of pods together, without those that aren't counts or have no exposure.
 func sum(counts []Count) (total Count) {
-	for _, c := range counts {
-		if c.usable() {
+	for i := range counts {
+		if c := &counts[i]; c.usable() {
 			total.Bad += c.Bad
 			total.Total += c.Total
 		}
 	}
 	return total
+}
+
+// onlyUsable returns the counts without those that aren't any: mostly all of them.
+func onlyUsable(counts []Count) []Count {
+	unusable := func(c Count) bool { return !c.usable() }
+	if !slices.ContainsFunc(counts, unusable) {
+		return counts
+	}
+	return slices.DeleteFunc(slices.Clone(counts), unusable)
 }
 
 // usable reports whether the count can be one. Events without exposure can't be compared.
