@@ -31,10 +31,17 @@ import (
 
 // histograms are the buckets of each pod.
 type histograms struct {
-	// pods are those that have a bucket.
-	pods sets.Set[string]
-	// buckets have by their bound and by pod how many requests took no longer at each moment.
-	buckets map[float64]map[string][]float64
+	// pods are the places of those that have a bucket, by their names.
+	pods map[string]int
+	// buckets are those of all pods, by their bound.
+	buckets map[float64]*bucket
+}
+
+// bucket has by the places of pods how many requests took no longer than a bound at each moment; nil where there is none.
+type bucket struct {
+	values [][]float64
+	// pods is the number of pods that have it.
+	pods int
 }
 
 // histogramsOf returns the histograms of the pods of a workload that an answer has. It changes none of its values.
@@ -47,26 +54,59 @@ func histogramsOf(release *checks.Scene, readings *measure.Readings) histograms 
 		known.Insert(release.Old[i].Name)
 	}
 	_, exact := measure.PodNames(release.Kind, release.Name)
-	all := histograms{make(sets.Set[string], len(known)), map[float64]map[string][]float64{}}
+	all := histograms{make(map[string]int, len(known)), map[float64]*bucket{}}
+	written := map[string]*bucket{} // by how their bounds are written, each of which is parsed once
 	for _, series := range readings.Answer(0) {
-		pod := series.Labels[readings.PodLabel]
-		bound, err := strconv.ParseFloat(series.Labels[model.BucketLabel], 64)
-		if err != nil || !exact && !known.Has(pod) {
+		pod, text := series.Labels[readings.PodLabel], series.Labels[model.BucketLabel]
+		of, parsed := written[text]
+		if !parsed {
+			of = all.bucket(text, len(known))
+			written[text] = of
+		}
+		if of == nil || !exact && !known.Has(pod) {
 			continue
 		}
-		all.pods.Insert(pod)
-		bucket := all.buckets[bound]
-		if bucket == nil {
-			bucket = make(map[string][]float64, len(known))
-			all.buckets[bound] = bucket
+		place, found := all.pods[pod]
+		if !found {
+			place = len(all.pods)
+			all.pods[pod] = place
 		}
-		values := series.Values
-		if others, found := bucket[pod]; found {
-			values = sum(others, values)
-		}
-		bucket[pod] = values
+		of.add(place, series.Values)
 	}
 	return all
+}
+
+// bucket returns the bucket with a bound, with room for so many pods, nil for what is no bound.
+func (h histograms) bucket(text string, pods int) *bucket {
+	bound, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	if h.buckets[bound] == nil {
+		h.buckets[bound] = &bucket{values: make([][]float64, 0, pods)}
+	}
+	return h.buckets[bound]
+}
+
+// add adds the values of a pod.
+func (b *bucket) add(place int, values []float64) {
+	for len(b.values) <= place {
+		b.values = append(b.values, nil)
+	}
+	if others := b.values[place]; others != nil {
+		b.values[place] = sum(others, values)
+		return
+	}
+	b.values[place] = values
+	b.pods++
+}
+
+// of returns the values of a pod, nil if it has none.
+func (b *bucket) of(place int) []float64 {
+	if b == nil || place >= len(b.values) {
+		return nil
+	}
+	return b.values[place]
 }
 
 // sum returns the values of two series of the same bound, such as 1 and 1.0: a missing one adds nothing.
@@ -86,7 +126,7 @@ func sum(a, b []float64) []float64 {
 // bounds returns the finite bounds that all pods have, in order. A release may have changed them.
 func (h histograms) bounds() (bounds []float64) {
 	for bound, bucket := range h.buckets {
-		if len(bucket) == len(h.pods) && !math.IsInf(bound, 0) {
+		if bucket.pods == len(h.pods) && !math.IsInf(bound, 0) {
 			bounds = append(bounds, bound)
 		}
 	}
@@ -96,11 +136,11 @@ func (h histograms) bounds() (bounds []float64) {
 
 // slow returns the counters of the requests above a bound, and of all requests.
 func (h histograms) slow(bound float64) (bad, total map[string][]float64) {
-	all := h.buckets[math.Inf(1)]
-	bad, total = make(map[string][]float64, len(all)), make(map[string][]float64, len(all))
-	for pod, values := range all {
-		if fast := h.buckets[bound][pod]; values != nil && fast != nil {
-			bad[pod], total[pod] = less(values, fast)
+	all, fast := h.buckets[math.Inf(1)], h.buckets[bound]
+	bad, total = make(map[string][]float64, len(h.pods)), make(map[string][]float64, len(h.pods))
+	for pod, place := range h.pods {
+		if all, fast := all.of(place), fast.of(place); all != nil && fast != nil {
+			bad[pod], total[pod] = less(all, fast)
 		}
 	}
 	return bad, total
@@ -139,8 +179,9 @@ func (h histograms) requestsBefore() float64 {
 
 // before returns how many requests were above a bound at the first moment, and all requests until then.
 func (h histograms) before(bound float64) (slow, total float64) {
-	for pod, all := range h.buckets[math.Inf(1)] {
-		if fast := h.buckets[bound][pod]; all != nil && fast != nil && !math.IsNaN(all[0]-fast[0]) {
+	for place := range len(h.pods) {
+		all, fast := h.buckets[math.Inf(1)].of(place), h.buckets[bound].of(place)
+		if all != nil && fast != nil && !math.IsNaN(all[0]-fast[0]) {
 			slow += max(0, all[0]-fast[0])
 			total += all[0]
 		}

@@ -17,7 +17,6 @@ limitations under the License.
 package measure
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -65,10 +64,15 @@ func Pods(release *checks.Scene, moments []time.Time, values map[string][]float6
 	if _, exact := PodNames(release.Kind, release.Name); !exact {
 		return sampled(release, pods)
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	var unknown []string
+	for name := range values {
 		if !known[name] {
-			pods = appendGone(pods, name, release.Began, moments, values[name])
+			unknown = append(unknown, name)
 		}
+	}
+	slices.Sort(unknown)
+	for _, name := range unknown {
+		pods = appendGone(pods, name, release.Began, moments, values[name])
 	}
 	return sampled(release, pods)
 }
