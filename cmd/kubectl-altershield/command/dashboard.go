@@ -78,12 +78,12 @@ func (t *tool) runDashboard(ctx context.Context, flags serving) error {
 	}
 	err = dashboard.Serve(ctx, dashboard.Options{
 		Port: flags.port, ReadOnly: flags.readOnly, Backend: site.backend(), Clock: t.Clock, Timeout: callTimes * t.flags.requestTimeout,
-		Started: func(url string) error {
+		Started: func(url, once string) error {
 			if _, err := fmt.Fprint(t.Out, render.Dashboard(url, flags.readOnly, t.style())); err != nil {
 				return fmt.Errorf("writing the address: %w", err)
 			}
 			if flags.open {
-				_ = t.Browse(url) // the address is printed
+				_ = t.Browse(once) // if that fails, the address is printed
 			}
 			return nil
 		},

@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,14 @@ func TestDashboardPrintsItsAddressAndOpensIt(t *testing.T) {
 		g.Expect(p.said).To(MatchRegexp(`^http://127\.0\.0\.1:\d+/#[A-Za-z0-9_-]{43}\n`))
 		g.Expect(p.said).To(ContainSubstring(row.says))
 		if row.opens {
-			g.Eventually(opened).Should(Receive(Equal("http://" + p.address + "/#" + p.key)))
+			var once string
+			g.Eventually(opened).Should(Receive(&once))
+			g.Expect(once).To(MatchRegexp(`^http://` + regexp.QuoteMeta(p.address) + `/#once=[A-Za-z0-9_-]{43}$`))
+			g.Expect(once).NotTo(ContainSubstring(p.key), "others see it in the list of processes")
+			_, text, _ := strings.Cut(once, "once=")
+			code, body := p.call("POST", "/api/key", `{"ticket":"`+text+`"}`)
+			g.Expect(code).To(Equal(200))
+			g.Expect(body).To(Equal(`{"key":"` + p.key + `"}` + "\n"))
 		} else {
 			g.Consistently(opened, "50ms").ShouldNot(Receive())
 		}

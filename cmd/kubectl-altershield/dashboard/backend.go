@@ -106,6 +106,10 @@ type Reason string
 const (
 	// Unauthorized means that the call hasn't the key.
 	Unauthorized Reason = "Unauthorized"
+	// Spent means that the address for one browser was opened before.
+	Spent Reason = "Spent"
+	// Expired means that the address for one browser was opened too late.
+	Expired Reason = "Expired"
 	// ForeignHost means that the call was made to another name than the address of the server.
 	ForeignHost Reason = "ForeignHost"
 	// ForeignOrigin means that another page made the call.

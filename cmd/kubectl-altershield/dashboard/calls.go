@@ -46,8 +46,12 @@ func (s *server) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 		s.page(writer, request)
 		return
 	}
+	if request.URL.Path == calls+"key" {
+		s.trade(writer, request)
+		return
+	}
 	if !isKey(request.Header.Get(KeyHeader), s.key) {
-		refuse(writer, Failure{http.StatusUnauthorized, Unauthorized, "the key is missing or wrong: open the address that kubectl altershield dashboard printed"})
+		refuse(writer, keyless())
 		return
 	}
 	done := s.idle.begin()
@@ -139,42 +143,49 @@ func (s *server) act(writer http.ResponseWriter, request *http.Request, verb str
 		refuse(writer, Failure{http.StatusNotFound, NotFound, "there is no such call"})
 		return
 	}
-	ask, err := askOf(http.MaxBytesReader(writer, request.Body, maxBody))
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		refuse(writer, Failure{http.StatusRequestEntityTooLarge, Invalid, fmt.Sprintf("the call is longer than %d bytes", maxBody)})
+	var ask Ask
+	if failure, ok := decode(http.MaxBytesReader(writer, request.Body, maxBody), &ask); !ok {
+		refuse(writer, failure)
 		return
 	}
-	if err != nil {
+	if err := ask.validate(); err != nil {
 		refuse(writer, Failure{http.StatusBadRequest, Invalid, err.Error()})
 		return
 	}
 	s.tell(writer, request, func(ctx context.Context) (any, error) { return act(ctx, ask) })
 }
 
-// askOf reads the body of a call.
-func askOf(body io.Reader) (Ask, error) {
-	var ask Ask
+// decode reads the body of a call.
+func decode(body io.Reader, into any) (Failure, bool) {
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&ask); err != nil {
-		return ask, fmt.Errorf("the call can't be read: %w", err)
+	err := decoder.Decode(into)
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return Failure{http.StatusRequestEntityTooLarge, Invalid, fmt.Sprintf("the call is longer than %d bytes", maxBody)}, false
+	}
+	if err != nil {
+		return Failure{http.StatusBadRequest, Invalid, "the call can't be read: " + err.Error()}, false
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return ask, errors.New("the call has something after its body")
+		return Failure{http.StatusBadRequest, Invalid, "the call has something after its body"}, false
 	}
+	return Failure{}, true
+}
+
+func (a Ask) validate() error {
 	switch {
-	case ask.DryRun == nil:
-		return ask, errors.New("dryRun must be true or false")
-	case len(validation.IsDNS1123Label(ask.Namespace)) > 0:
-		return ask, fmt.Errorf("%q is no name of a namespace", ask.Namespace)
+	case a.DryRun == nil:
+		return errors.New("dryRun must be true or false")
+	case len(validation.IsDNS1123Label(a.Namespace)) > 0:
+		return fmt.Errorf("%q is no name of a namespace", a.Namespace)
 	}
-	for _, name := range []string{ask.ChangePod, ask.Pod, ask.Lock} {
+	for _, name := range []string{a.ChangePod, a.Pod, a.Lock} {
 		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return ask, fmt.Errorf("%q is no name of an object", name)
+			return fmt.Errorf("%q is no name of an object", name)
 		}
 	}
-	if ask.Kind == "" && ask.Name == "" {
-		return ask, nil
+	if a.Kind == "" && a.Name == "" {
+		return nil
 	}
-	return ask, validateWorkload(ask.Namespace, ask.Kind, ask.Name)
+	return validateWorkload(a.Namespace, a.Kind, a.Name)
 }

@@ -41,6 +41,11 @@ func isKey(text, key string) bool {
 	return subtle.ConstantTimeCompare(given[:], wanted[:]) == 1
 }
 
+// keyless is the failure of a call without the key.
+func keyless() Failure {
+	return Failure{http.StatusUnauthorized, Unauthorized, "the key is missing or wrong: open the address that kubectl altershield dashboard printed"}
+}
+
 // guard refuses what no page of this server can have sent.
 func (s *server) guard(request *http.Request) (Failure, bool) {
 	// A name of another page may be made to lead to this address (DNS rebinding). Its calls name that host.

@@ -42,22 +42,24 @@ type Options struct {
 	Clock    clock.WithTicker
 	// Timeout is how long the cluster may take for a call; 0 for no limit.
 	Timeout time.Duration
-	// Started is told the address with the key.
-	Started func(url string) error
+	// Started is told the address with the key, and one for the browser that it may start, which gives the key once.
+	Started func(url, once string) error
 }
 
 // server answers the calls of the page.
 type server struct {
 	// address is that of the server, and key that of its calls.
 	address, key string
-	readOnly     bool
-	backend      Backend
-	assets       map[string]asset
-	clock        clock.WithTicker
-	timeout      time.Duration
-	idle         *idle
-	streams      atomic.Int32
-	maxChanged   int
+	// ticket is what the browser that is started gets in place of the key.
+	ticket     *ticket
+	readOnly   bool
+	backend    Backend
+	assets     map[string]asset
+	clock      clock.WithTicker
+	timeout    time.Duration
+	idle       *idle
+	streams    atomic.Int32
+	maxChanged int
 }
 
 func newServer(options Options, address, key string) (*server, error) {
@@ -66,7 +68,7 @@ func newServer(options Options, address, key string) (*server, error) {
 		return nil, fmt.Errorf("reading the files of the page: %w", err)
 	}
 	return &server{
-		address: address, key: key, readOnly: options.ReadOnly, backend: options.Backend, assets: assets, clock: options.Clock,
+		address: address, key: key, ticket: newTicket(options.Clock.Now()), readOnly: options.ReadOnly, backend: options.Backend, assets: assets, clock: options.Clock,
 		timeout: options.Timeout, idle: newIdle(options.Clock), maxChanged: maxChanged,
 	}, nil
 }
@@ -100,7 +102,8 @@ func Serve(ctx context.Context, options Options) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- httpServer.Serve(listener) }()
-	ended := options.Started("http://" + server.address + "/#" + server.key)
+	page := "http://" + server.address + "/#"
+	ended := options.Started(page+server.key, page+ticketMark+server.ticket.text)
 	if ended == nil {
 		ended = server.idle.wait(ctx, served)
 	}

@@ -47,7 +47,7 @@ func (b *bench) run(ctx context.Context) *running {
 	started := make(chan string, 1)
 	r := &running{t: b.t, ended: make(chan error, 1)}
 	go func() {
-		r.ended <- Serve(ctx, Options{Backend: b.backend, Clock: b.fake, Timeout: time.Minute, Started: func(url string) error { started <- url; return nil }})
+		r.ended <- Serve(ctx, Options{Backend: b.backend, Clock: b.fake, Timeout: time.Minute, Started: func(url, _ string) error { started <- url; return nil }})
 	}()
 	select {
 	case url := <-started:
@@ -210,7 +210,7 @@ func TestAServerThatCanNotBeginIsAnError(t *testing.T) {
 	port, err := strconv.Atoi(text)
 	g.Expect(err).NotTo(HaveOccurred())
 	b := newBench(t)
-	options := Options{Port: port, Backend: b.backend, Clock: b.fake, Started: func(string) error { return errors.New("broken pipe") }}
+	options := Options{Port: port, Backend: b.backend, Clock: b.fake, Started: func(string, string) error { return errors.New("broken pipe") }}
 	g.Expect(Serve(t.Context(), options)).To(MatchError(ContainSubstring("listening for the browser: ")))
 	options.Port = 0
 	g.Expect(Serve(t.Context(), options)).To(MatchError("broken pipe"))

@@ -19,11 +19,13 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
@@ -51,9 +53,10 @@ func verified() appv1alpha1.ChangeWorkload {
 
 // plugin is the server of the plugin itself, with the answers of the fake in place of a cluster.
 type plugin struct {
-	url     string
-	changes chan appv1alpha1.ChangeWorkload
-	asked   chan dashboard.Ask
+	// url is the address that is printed, once the one that the browser is started with.
+	url, once string
+	changes   chan appv1alpha1.ChangeWorkload
+	asked     chan dashboard.Ask
 }
 
 func startPlugin(t *testing.T, readOnly bool) *plugin {
@@ -91,7 +94,8 @@ func startPlugin(t *testing.T, readOnly bool) *plugin {
 	ctx, cancel := context.WithCancel(context.Background())
 	started, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- dashboard.Serve(ctx, dashboard.Options{ReadOnly: readOnly, Backend: backend, Clock: clock.RealClock{}, Timeout: time.Minute, Started: func(url string) error {
+		ended <- dashboard.Serve(ctx, dashboard.Options{ReadOnly: readOnly, Backend: backend, Clock: clock.RealClock{}, Timeout: time.Minute, Started: func(url, once string) error {
+			of.once = once
 			started <- url
 			return nil
 		}})
@@ -116,6 +120,28 @@ func openPlugin(t *testing.T, of *plugin, route string) *tab {
 	t.Helper()
 	origin, _, _ := strings.Cut(of.url, "/#")
 	return openAt(t, &fake{url: origin}, look{}, of.url+route)
+}
+
+func TestThePluginStartsABrowserWithoutTheKey(t *testing.T) {
+	of := startPlugin(t, true)
+	origin, key, _ := strings.Cut(of.url, "/#")
+	page := openAt(t, &fake{url: origin}, look{}, of.once+releaseOfWeb)
+	page.shows(".head", "shop/web")
+	if address := eval[string](page, "location.href"); address != origin+"/#"+releaseOfWeb {
+		t.Errorf("the address bar has %s, want the route alone", address)
+	}
+	page.do(chromedp.Reload())
+	page.shows(".head", "shop/web")
+	_, ticket, _ := strings.Cut(of.once, "once=")
+	for _, address := range page.asked()[1:] {
+		if strings.Contains(address, key) || strings.Contains(address, ticket) {
+			t.Errorf("the address of a request has a secret: %s", address)
+		}
+	}
+	again := openAt(t, &fake{url: origin}, look{}, of.once)
+	again.shows(".banner", "This address was opened already: it is good once. Open the one that kubectl altershield dashboard printed.")
+	eval[bool](again, fmt.Sprintf("(location.hash = %q, true)", "#"+key))
+	again.shows("section:has(#needs)", "shop/web")
 }
 
 func TestThePluginServesThePage(t *testing.T) {

@@ -7,7 +7,7 @@ import type { Line, Note, Release } from "./types";
 export interface Connection {
   state: "connecting" | "live" | "stale" | "refused";
   // since is when the last line came, retry when the page connects again.
-  since?: number; retry?: number; why?: string; status?: number;
+  since?: number; retry?: number; why?: string; reason?: string;
 }
 
 export const connection = signal<Connection>({ state: "connecting" });
@@ -69,7 +69,7 @@ export async function listen(namespace: () => Promise<string>): Promise<void> {
     await visible();
     const failure = await namespace().then((of) => once(of, () => { wait = firstWait; }), (reason: unknown) => reason);
     if (failure instanceof Refusal && (failure.status === 401 || failure.status === 403)) {
-      connection.value = { state: "refused", why: failure.message, status: failure.status };
+      connection.value = { state: "refused", why: failure.message, reason: failure.reason };
       return;
     }
     if (document.hidden) {

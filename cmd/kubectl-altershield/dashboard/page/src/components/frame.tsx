@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { commandOf } from "../commands";
-import { byWorkload, changed, connection, reconnect } from "../live";
+import { byWorkload, changed, connection, reconnect, type Connection } from "../live";
 import { route } from "../route";
 import { chosen, language, nextTheme, search, session, speak, theme, type Language } from "../settings";
 import { shown } from "../text/safe";
@@ -82,11 +82,24 @@ function Moon() {
   return <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle class="sun" cx="8" cy="8" r="6" /><path class="dark" d="M8 2a6 6 0 0 1 0 12Z" /></svg>;
 }
 
+// unlet says why the plugin doesn't let the page in.
+function unlet(link: Connection): string {
+  switch (link.reason) {
+    case "Unauthorized":
+      return t().noKey;
+    case "Spent":
+      return t().spent;
+    case "Expired":
+      return t().expired;
+  }
+  return t().refused(shown(link.why ?? ""));
+}
+
 // Banner says that what is shown may be old.
 function Banner() {
   const link = connection.value;
   if (link.state === "refused") {
-    return <div class="banner" role="alert"><Mark shape="cross" tone="bad" /><span>{link.status === 401 ? t().noKey : t().refused(shown(link.why ?? ""))}</span></div>;
+    return <div class="banner" role="alert"><Mark shape="cross" tone="bad" /><span>{unlet(link)}</span></div>;
   }
   if (link.state !== "stale") {
     return null;

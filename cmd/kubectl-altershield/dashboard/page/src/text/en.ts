@@ -19,6 +19,8 @@ export const en = {
   unknown: "There is no such view.", back: "Back to the overview", notFound: "There is no record of this workload yet.",
 
   noKey: "This page needs the key of a running plugin. Run kubectl altershield dashboard and open the address that it prints.",
+  spent: "This address was opened already: it is good once. Open the one that kubectl altershield dashboard printed. If it wasn't you that opened it, end kubectl altershield dashboard with Ctrl-C, and start it with --open=false.",
+  expired: "This address was good for a minute. Open the one that kubectl altershield dashboard printed.",
   refused: (why: string) => `The plugin refuses the live list: ${why}`,
   stale: (at: string) => `Live data stopped: stale since ${at}.`, staleNever: "No connection to the plugin.", retryIn: (time: string) => `Next attempt in ${time}.`, retryNow: "Connect now",
   failed: (what: string) => `${what} can't be shown.`, live: "live",

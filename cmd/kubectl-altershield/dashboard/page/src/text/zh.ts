@@ -17,6 +17,8 @@ export const zh: Dictionary = {
   unknown: "没有这个视图。", back: "回到概览", notFound: "这个工作负载尚无发布记录。",
 
   noKey: "此页面需要运行中的插件的密钥。请运行 kubectl altershield dashboard 并打开它打印的地址。",
+  spent: "这个地址只能打开一次，而且已被打开过。请打开 kubectl altershield dashboard 打印的地址。如果打开它的不是你，请按 Ctrl-C 结束 kubectl altershield dashboard，并加 --open=false 重新启动。",
+  expired: "这个地址只在一分钟内有效。请打开 kubectl altershield dashboard 打印的地址。",
   refused: (why) => `插件拒绝了实时列表：${why}`,
   stale: (at) => `实时数据已中断：数据截至 ${at}。`, staleNever: "无法连接插件。", retryIn: (time) => `${time} 后重试。`, retryNow: "立即连接",
   failed: (what) => `无法显示${what}。`, live: "实时",
