@@ -23,25 +23,36 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// takeReason removes the reason of a user with the release that ends what it was given for, and returns it if it is that of the release: it came with
-// the update, or with the request for the rollback that the operator makes. That of a user's pause stays, as the pause does.
+// takeReason removes the reason of a user with a release, and returns it if it is that of the release: it came with the update, or with the request for
+// the rollback that the operator makes. One from before a pause of a user stays, as the pause does.
 func (m marks) takeReason(old, updated marks, by author, release int64) string {
-	if m.paused {
-		return ""
+	isBrought := updated.bringsReason(old)
+	if !m.paused {
+		delete(m.annotations, appv1alpha1.AnnotationPauseReason)
 	}
-	delete(m.annotations, appv1alpha1.AnnotationReason)
+	if isBrought || !m.paused {
+		delete(m.annotations, appv1alpha1.AnnotationReason)
+	}
 	switch made := updated.rollbackTo(release); {
-	case by.isOperator && (made == nil || made.User == "" || !old.hasRequestOfUser()):
-		return ""
 	case by.isOperator:
-		return reasonIn(updated)
+		delete(m.annotations, appv1alpha1.AnnotationRollbackReason)
+		if made == nil || made.User == "" || !old.hasRequestOfUser() {
+			return ""
+		}
+		return appv1alpha1.ReasonOfRequest(old.annotations, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackReason)
 	case updated.isStampedAfter(old): // by an earlier call of the webhook for this request
 		record, _ := appv1alpha1.ReleaseRecordOf(updated.annotations)
 		return decide.Shorten(record.Reason, appv1alpha1.MaxRecordedText)
-	case updated.isBroughtBack(old) || updated.annotations[appv1alpha1.AnnotationReason] == old.annotations[appv1alpha1.AnnotationReason]:
+	case updated.isBroughtBack(old) || !isBrought:
 		return ""
 	}
 	return reasonIn(updated)
+}
+
+// bringsReason reports whether a reason came with an update.
+func (m marks) bringsReason(old marks) bool {
+	reason := m.annotations[appv1alpha1.AnnotationReason]
+	return reason != "" && reason != old.annotations[appv1alpha1.AnnotationReason]
 }
 
 // hasRequestOfUser reports whether a user has requested a rollback by the annotation, with which the reason came. The router has none, and that of a

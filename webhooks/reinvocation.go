@@ -33,6 +33,9 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 	if _, stays := stamped.annotations[appv1alpha1.AnnotationReason]; !stays {
 		end.Reason = updated.annotations[appv1alpha1.AnnotationReason]
 	}
+	if _, stays := stamped.annotations[appv1alpha1.AnnotationPauseReason]; !stays {
+		end.PauseReason = updated.annotations[appv1alpha1.AnnotationPauseReason]
+	}
 	if end == (appv1alpha1.Ended{}) {
 		return nil
 	}
@@ -64,9 +67,13 @@ func (m marks) beforeFirstCall(old marks) marks {
 	}
 	if record.Ended.Rollback != "" {
 		given.annotations[appv1alpha1.AnnotationRollback] = record.Ended.Rollback
+		restore(given.annotations, old.annotations, []string{appv1alpha1.AnnotationRollbackReason})
 	}
 	if record.Ended.Reason != "" {
 		given.annotations[appv1alpha1.AnnotationReason] = record.Ended.Reason
+	}
+	if record.Ended.PauseReason != "" {
+		given.annotations[appv1alpha1.AnnotationPauseReason] = record.Ended.PauseReason
 	}
 	return given
 }

@@ -208,6 +208,7 @@ func (m *marks) resume(old marks) {
 	for _, key := range []string{
 		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationParked, appv1alpha1.AnnotationFrozen,
 		appv1alpha1.AnnotationBreakGlass, appv1alpha1.AnnotationPaced, appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationGoOnBy,
+		appv1alpha1.AnnotationGoOnReason,
 	} {
 		delete(m.annotations, key)
 	}

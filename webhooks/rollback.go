@@ -24,17 +24,23 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// settleRequests records the authors of the requests of users. An existing request keeps its author.
+// settleRequests records the authors of the requests of users, and the reason that came with one. An existing request keeps both.
 func (m marks) settleRequests(old, updated marks, user string) {
-	for request, by := range map[string]string{
-		appv1alpha1.AnnotationRollback: appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationGoOn: appv1alpha1.AnnotationGoOnBy,
+	for request, about := range map[string]struct{ by, reason string }{
+		appv1alpha1.AnnotationRollback: {appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbackReason},
+		appv1alpha1.AnnotationGoOn:     {appv1alpha1.AnnotationGoOnBy, appv1alpha1.AnnotationGoOnReason},
 	} {
-		switch updated.annotations[request] {
+		switch asked := updated.annotations[request]; asked {
 		case "":
-			delete(m.annotations, by)
+			delete(m.annotations, about.by)
+			delete(m.annotations, about.reason)
 		case old.annotations[request]:
 		default:
-			m.annotations[by] = user
+			m.annotations[about.by] = user
+			if updated.bringsReason(old) {
+				m.annotations[about.reason] = asked + " " + reasonIn(updated)
+				delete(m.annotations, appv1alpha1.AnnotationReason) // the same may be given again, for something else
+			}
 		}
 	}
 }
@@ -48,6 +54,7 @@ func (m marks) settleRollback(updated marks, by author) {
 	}
 	delete(m.annotations, appv1alpha1.AnnotationRollback)
 	delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
+	delete(m.annotations, appv1alpha1.AnnotationRollbackReason)
 }
 
 // releaser returns the user name to record as author: for the operator's own rollback, the user who requested it.

@@ -74,7 +74,7 @@ func (r *Roller) recordPark(ctx context.Context, request Request, scene *scene, 
 	change := workloadpatch.Change{Annotate: map[string]string{appv1alpha1.AnnotationParked: string(recorded)}}
 	if request.Annotation != "" {
 		change.Given = map[string]string{appv1alpha1.AnnotationRollback: request.Annotation}
-		change.Unannotate = workloadpatch.Present(scene.object, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy)
+		change.Unannotate = workloadpatch.Present(scene.object, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbackReason)
 	}
 	return workloadpatch.Apply(ctx, r.Client, r.Live, request.Kind, scene.object, change)
 }

@@ -121,7 +121,7 @@ func workloadLabels() []string {
 }
 
 func workloadAnnotations() []string {
-	return append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback)
+	return append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackReason, appv1alpha1.AnnotationGoOnReason)
 }
 
 // recordLabels returns the labels that distinguish the operator's ControllerRevisions from those of StatefulSets and DaemonSets, which carry a

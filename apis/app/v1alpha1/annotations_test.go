@@ -250,8 +250,12 @@ func TestParseGoOn(t *testing.T) {
 
 func TestGoOnOf(t *testing.T) {
 	g := NewWithT(t)
-	annotations := map[string]string{"altershield.defense.antgroup.com/go-on": "2:3", "altershield.defense.antgroup.com/go-on-by": "alice", "altershield.defense.antgroup.com/reason": "CHG-1"}
+	annotations := map[string]string{"altershield.defense.antgroup.com/go-on": "2:3", "altershield.defense.antgroup.com/go-on-by": "alice", "altershield.defense.antgroup.com/go-on-reason": "2:3 CHG-1", "altershield.defense.antgroup.com/reason": "of a pause"}
 	g.Expect(appv1alpha1.GoOnOf(annotations, 2)).To(Equal(&appv1alpha1.GoOn{Release: 2, Step: 3, User: "alice", Reason: "CHG-1"}))
 	g.Expect(appv1alpha1.GoOnOf(annotations, 3)).To(BeNil(), "of another release")
 	g.Expect(appv1alpha1.GoOnOf(nil, 2)).To(BeNil())
+	for _, reason := range []string{"", "2:2 CHG-1", "2:3", "CHG-1", "2:30 CHG-1"} {
+		annotations["altershield.defense.antgroup.com/go-on-reason"] = reason
+		g.Expect(appv1alpha1.GoOnOf(annotations, 2).Reason).To(BeEmpty(), reason)
+	}
 }

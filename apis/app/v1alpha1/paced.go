@@ -127,8 +127,17 @@ func GoOnOf(annotations map[string]string, release int64) *GoOn {
 	if !ok || asked.Release != release {
 		return nil
 	}
-	asked.User, asked.Reason = annotations[AnnotationGoOnBy], annotations[AnnotationReason]
+	asked.User, asked.Reason = annotations[AnnotationGoOnBy], ReasonOfRequest(annotations, AnnotationGoOn, AnnotationGoOnReason)
 	return &asked
+}
+
+// ReasonOfRequest returns why a user wrote the request in the annotations of a workload, empty if the reason is missing or of another request.
+func ReasonOfRequest(annotations map[string]string, request, reason string) string {
+	given, found := strings.CutPrefix(annotations[reason], annotations[request]+" ")
+	if !found || annotations[request] == "" {
+		return ""
+	}
+	return given
 }
 
 // ReleasePace is the progress of a paced release.

@@ -140,8 +140,9 @@ type Ended struct {
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
 	// Rollback is the dropped request for a rollback.
 	Rollback string `json:"rollback,omitempty"`
-	// Reason is the removed AnnotationReason.
-	Reason string `json:"reason,omitempty"`
+	// Reason is the removed AnnotationReason, PauseReason the removed AnnotationPauseReason.
+	Reason      string `json:"reason,omitempty"`
+	PauseReason string `json:"pauseReason,omitempty"`
 }
 
 // ReleaseRecordOf returns the record in the annotations of a Deployment.

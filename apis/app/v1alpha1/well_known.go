@@ -154,10 +154,17 @@ const (
 	AnnotationGoOn = "altershield.defense.antgroup.com/go-on"
 	// AnnotationGoOnBy on a workload holds the name of the user who wrote AnnotationGoOn. Written by the mutating webhook.
 	AnnotationGoOnBy = "altershield.defense.antgroup.com/go-on-by"
-	// AnnotationReason on a workload is why a user made a release, asked for a rollback or to go on, or paused or resumed its rollout.
-	// Written by that user with the request. The mutating webhook removes it with the next release, whose record then has it, unless a user
-	// has paused the workload.
+	// AnnotationReason on a workload is why a user made a release, or asked for a rollback or to go on. Written by that user, in the same
+	// update. The mutating webhook moves it to what it was given for: to the record of the release, or to the reason of the request. One
+	// that no release and no request came with stays until the next release, unless a user has paused the workload.
 	AnnotationReason = "altershield.defense.antgroup.com/reason"
+	// AnnotationGoOnReason and AnnotationRollbackReason on a workload hold the value of AnnotationGoOn or AnnotationRollback, a space, and why
+	// a user wrote it. Written by the mutating webhook. They are void for other values.
+	AnnotationGoOnReason     = "altershield.defense.antgroup.com/go-on-reason"
+	AnnotationRollbackReason = "altershield.defense.antgroup.com/rollback-reason"
+	// AnnotationPauseReason on a workload is why a user paused its rollout, or resumed it. Written by that user with the pause.
+	// The mutating webhook removes it with the next release, unless a user has paused the workload.
+	AnnotationPauseReason = "altershield.defense.antgroup.com/pause-reason"
 	// AnnotationCommitTime on a workload is when the commit was made that its release deploys, in RFC 3339. The lead time is measured from it.
 	// Written by users, with the release.
 	AnnotationCommitTime = "altershield.defense.antgroup.com/commit-time"

@@ -69,7 +69,7 @@ func (c *cluster) goesOn(facts view.Facts, step, reason string) (*action, error)
 	request.Reason = reason
 	return &action{request, func(ctx context.Context, writer client.Client, _ *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			view.Ask(facts, workload, appv1alpha1.AnnotationGoOn, value, reason)
+			view.Ask(workload, appv1alpha1.AnnotationGoOn, value, reason)
 			return nil
 		})
 	}}, nil

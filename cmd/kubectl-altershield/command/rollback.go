@@ -78,7 +78,7 @@ func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to, reason st
 	}
 	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
 		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			view.Ask(facts, workload, appv1alpha1.AnnotationRollback, request.To.Version, reason)
+			view.Ask(workload, appv1alpha1.AnnotationRollback, request.To.Version, reason)
 			return nil
 		})
 	}}, nil

@@ -40,14 +40,14 @@ func TestHoldPausesWithAReasonAndResumeTakesBothBack(t *testing.T) {
 	g.Expect(answer.err).To(Equal("shop/web is paused at release 7 4900000\n  reason    waits for the database\nDo you want this? [y/N] "))
 	g.Expect(answer.out).To(Equal("paused; kubectl altershield resume web -n shop lets it go on\n"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeTrue())
-	g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/reason", "waits for the database"))
+	g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/pause-reason", "waits for the database"))
 	g.Expect(b.run("status", "web").out).To(ContainSubstring("paused by a user: waits for the database"))
 	g.Expect(b.run("hold", "web", "-y").err).To(Equal("error: the rollout of deployment/web is paused by a user already\n"))
 
 	g.Expect(b.run("resume", "web", "-y", "--dry-run=client", "--reason", "the database is back").expects(g, command.OK)).To(ContainSubstring("  reason    the database is back\n"))
 	g.Expect(b.run("resume", "web", "-y").expects(g, command.OK)).To(Equal("goes on; kubectl altershield wait web -n shop follows\n"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeFalse())
-	g.Expect(stored(t, b).Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/reason"))
+	g.Expect(stored(t, b).Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/pause-reason"))
 	g.Expect(b.run("resume", "web", "-y").err).To(Equal("error: the rollout of deployment/web isn't paused\n"))
 }
 
@@ -167,10 +167,12 @@ func TestAReasonGoesIntoTheRequest(t *testing.T) {
 		answer := b.run(append(split(line), "--reason", "INC-99: checkout is down")...)
 		g.Expect(answer.code).To(Equal(command.OK), answer.err)
 		g.Expect(answer.err).To(ContainSubstring("\n  reason    INC-99: checkout is down\nDo you want this? [y/N] "), line)
-		g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/reason", "INC-99: checkout is down"), line)
-		if line != "resume web" {
-			g.Expect(b.run("status", "web").out).To(ContainSubstring("reason: INC-99: checkout is down"), line)
+		key := "altershield.defense.antgroup.com/reason"
+		if line == "resume web" {
+			key = "altershield.defense.antgroup.com/pause-reason"
 		}
+		g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue(key, "INC-99: checkout is down"), line)
+		g.Expect(b.run("status", "web").out).To(ContainSubstring("reason: INC-99: checkout is down"), line)
 	}
 }
 

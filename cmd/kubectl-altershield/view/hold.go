@@ -105,7 +105,7 @@ func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reas
 	if err != nil {
 		return err
 	}
-	Annotate(object, appv1alpha1.AnnotationReason, reason)
+	Annotate(object, appv1alpha1.AnnotationPauseReason, reason)
 	operations := pauser.Resume(object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 	if paused {
 		operations = pauser.Pause(object)
@@ -116,12 +116,10 @@ func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reas
 	return nil
 }
 
-// Ask sets the annotation of a request to the operator, with its reason. That of an earlier request goes; that of a user's pause stays.
-func Ask(facts Facts, object *unstructured.Unstructured, key, value, reason string) {
+// Ask sets the annotation of a request to the operator, with its reason. One from before goes.
+func Ask(object *unstructured.Unstructured, key, value, reason string) {
 	Annotate(object, key, value)
-	if reason != "" || holdOf(facts) != byUser {
-		Annotate(object, appv1alpha1.AnnotationReason, reason)
-	}
+	Annotate(object, appv1alpha1.AnnotationReason, reason)
 }
 
 // Annotate sets an annotation, or removes it if the value is empty.

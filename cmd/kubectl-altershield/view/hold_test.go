@@ -204,30 +204,46 @@ func TestSetPausedSetsAndRemovesThePauseWithItsReason(t *testing.T) {
 	object := workload(7, "49")
 	g.Expect(view.SetPaused(facts(object), object, true, "waits")).To(Succeed())
 	g.Expect(object.Object["spec"]).To(HaveKeyWithValue("paused", true))
-	g.Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/reason", "waits"))
+	g.Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/pause-reason", "waits"))
 	g.Expect(view.StatusOf(facts(object), now).Workload.PauseReason).To(Equal("waits"))
 	g.Expect(view.SetPaused(facts(object), object, false, "")).To(Succeed())
 	g.Expect(object.Object["spec"]).NotTo(HaveKey("paused"))
-	g.Expect(object.GetAnnotations()).NotTo(HaveKey("altershield.defense.antgroup.com/reason"))
+	g.Expect(object.GetAnnotations()).NotTo(HaveKey("altershield.defense.antgroup.com/pause-reason"))
 
 	bare := &unstructured.Unstructured{Object: map[string]any{"spec": "?"}}
 	g.Expect(view.SetPaused(facts(bare), bare, true, "")).To(MatchError(ContainSubstring("pausing or resuming deployment/web: setting /spec/paused")))
 }
 
 func TestAskHasItsOwnReasonOrNone(t *testing.T) {
-	for name, row := range map[string]struct {
-		state        func(*unstructured.Unstructured)
-		reason, want string
-	}{
-		"its own":                {annotated("reason", "CHG-1"), "INC-99", "INC-99"},
-		"none":                   {annotated("reason", "CHG-1"), "", ""},
-		"that of a user's pause": {func(object *unstructured.Unstructured) { paused(object); annotated("reason", "waits")(object) }, "", "waits"},
-	} {
-		object := workload(7, "49", row.state)
-		view.Ask(facts(object), object, "altershield.defense.antgroup.com/go-on", "7:2", row.reason)
-		NewWithT(t).Expect(object.GetAnnotations()["altershield.defense.antgroup.com/reason"]).To(Equal(row.want), name)
-		NewWithT(t).Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/go-on", "7:2"), name)
+	for reason, want := range map[string]string{"INC-99": "INC-99", "": ""} {
+		object := workload(7, "49", paused, annotated("reason", "CHG-1"), annotated("pause-reason", "waits"))
+		view.Ask(object, "altershield.defense.antgroup.com/go-on", "7:2", reason)
+		NewWithT(t).Expect(object.GetAnnotations()["altershield.defense.antgroup.com/reason"]).To(Equal(want))
+		NewWithT(t).Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/go-on", "7:2"))
+		NewWithT(t).Expect(object.GetAnnotations()).To(HaveKeyWithValue("altershield.defense.antgroup.com/pause-reason", "waits"))
 	}
-	asked := workload(7, "49", annotated("reason", "INC-99"))
-	NewWithT(t).Expect(view.StatusOf(facts(asked), now).Workload.RequestReason).To(Equal("INC-99"))
+}
+
+func TestStatusHasTheReasonsOfAPauseAndOfARequest(t *testing.T) {
+	both := func(object *unstructured.Unstructured) {
+		annotated("pause-reason", "waits")(object)
+		annotated("go-on", "7:2")(object)
+		annotated("go-on-reason", "7:2 INC-99")(object)
+	}
+	for name, row := range map[string]struct {
+		states         []func(*unstructured.Unstructured)
+		pause, request string
+	}{
+		"of both":               {[]func(*unstructured.Unstructured){paused, both}, "waits", "INC-99"},
+		"of a request":          {[]func(*unstructured.Unstructured){both}, "", "INC-99"},
+		"of a rollback":         {[]func(*unstructured.Unstructured){annotated("rollback", "true"), annotated("rollback-reason", "true INC-99")}, "", "INC-99"},
+		"of the end of a pause": {[]func(*unstructured.Unstructured){annotated("pause-reason", "the database is back")}, "", "the database is back"},
+		"annotated by hand":     {[]func(*unstructured.Unstructured){annotated("reason", "INC-99")}, "", "INC-99"},
+		"a pause by hand":       {[]func(*unstructured.Unstructured){paused, annotated("reason", "waits")}, "waits", ""},
+		"of an earlier request": {[]func(*unstructured.Unstructured){annotated("go-on", "7:3"), annotated("go-on-reason", "7:2 INC-99")}, "", ""},
+	} {
+		shown := view.StatusOf(facts(workload(7, "49", row.states...)), now).Workload
+		NewWithT(t).Expect(shown.PauseReason).To(Equal(row.pause), name)
+		NewWithT(t).Expect(shown.RequestReason).To(Equal(row.request), name)
+	}
 }

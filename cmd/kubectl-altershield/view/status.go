@@ -154,13 +154,23 @@ func workloadOf(facts Facts) Workload {
 	}
 	paused := pauser != nil && pauser.Paused(facts.Workload)
 	read.Held = decide.HoldOf(facts.Workload, paused || pauser == nil, release.Number).IsHeld() // of other kinds their mark alone tells
-	reason := facts.Workload.GetAnnotations()[appv1alpha1.AnnotationReason]
-	if read.Paused = paused && !read.Held; read.Paused {
-		read.PauseReason = reason
-	} else {
-		read.RequestReason = reason
-	}
+	read.Paused = paused && !read.Held
+	read.PauseReason, read.RequestReason = reasonsOf(facts.Workload.GetAnnotations(), read.Paused)
 	return read
+}
+
+// reasonsOf returns why a user has paused a workload, and why one made the last request that no release has ended. A reason that was annotated by
+// hand, apart from a request, is that of the pause if there is one.
+func reasonsOf(annotations map[string]string, isPaused bool) (pause, request string) {
+	request = cmp.Or(
+		appv1alpha1.ReasonOfRequest(annotations, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackReason),
+		appv1alpha1.ReasonOfRequest(annotations, appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationGoOnReason),
+	)
+	rest := cmp.Or(annotations[appv1alpha1.AnnotationPauseReason], annotations[appv1alpha1.AnnotationReason])
+	if isPaused {
+		return rest, request
+	}
+	return "", cmp.Or(request, rest)
 }
 
 // first returns the first number that an object has.
