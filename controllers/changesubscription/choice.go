@@ -19,7 +19,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,7 +69,7 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha
 	}
 	search := search{Reconciler: r, choice: chosen, namespaces: map[string]bool{}, workloads: map[types.UID]bool{}}
 	begun := notice.BeginningsOf(releases.Items)
-	found, err := r.findFreezes(ctx, &search, since)
+	found, err := r.findFreezes(ctx, &search, status)
 	if err != nil {
 		return nil, err
 	}
@@ -97,35 +96,60 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha
 	return found, nil
 }
 
-// findFreezes returns the events of ChangeFreezes since a time that a choice selects. Those of the platform concern all subscriptions.
-func (r *Reconciler) findFreezes(ctx context.Context, search *search, since time.Time) (found []notice.Event, err error) {
+// findFreezes returns the events of ChangeFreezes that a choice selects, since the time until which a status says that they were told.
+func (r *Reconciler) findFreezes(ctx context.Context, search *search, status *appv1alpha1.ChangeSubscriptionStatus) (found []notice.Event, err error) {
 	var freezes appv1alpha1.ChangeFreezeList
 	if err := r.Client.List(ctx, &freezes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the ChangeFreezes: %w", err)
 	}
-	now := r.Clock.Now()
+	now, there := r.Clock.Now(), map[types.UID]bool{}
 	for i := range freezes.Items {
 		object := &freezes.Items[i]
+		there[object.UID] = true
 		times, problems := freeze.Check(object, r.Namespace)
 		if len(problems) > 0 {
 			continue
 		}
-		for _, event := range notice.OfFreeze(object, times, since, now) {
+		for _, event := range notice.OfFreeze(object, times, status.ToldFreezes, status.ToldUntil.Time, now) {
 			if !notice.Selects(search.events, &event) {
 				continue
 			}
-			selected := object.Spec.Namespaces != nil
-			if !selected {
-				if selected, err = search.hasNamespace(ctx, object.Namespace); err != nil {
-					return nil, err
-				}
+			selected, err := search.isConcernedBy(ctx, object)
+			if err != nil {
+				return nil, err
 			}
 			if selected {
 				found = append(found, event)
 			}
 		}
 	}
+	for _, event := range notice.OfGoneFreezes(status.ToldFreezes, func(uid types.UID) bool { return there[uid] }, now) {
+		if notice.Selects(search.events, &event) {
+			found = append(found, event)
+		}
+	}
 	return found, nil
+}
+
+// isConcernedBy reports whether a ChangeFreeze freezes releases of a selected namespace.
+func (s *search) isConcernedBy(ctx context.Context, object *appv1alpha1.ChangeFreeze) (bool, error) {
+	if object.Spec.Namespaces == nil {
+		return s.hasNamespace(ctx, object.Namespace)
+	}
+	if s.choice.namespaces == nil {
+		return true, nil
+	}
+	frozen, err := metav1.LabelSelectorAsSelector(object.Spec.Namespaces)
+	if err != nil {
+		return false, fmt.Errorf("ChangeFreeze %s/%s: spec.namespaces: %w", object.Namespace, object.Name, err)
+	}
+	var namespaces corev1.NamespaceList
+	if err := s.Client.List(ctx, &namespaces, client.MatchingLabelsSelector{Selector: frozen}, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing the namespaces of ChangeFreeze %s/%s: %w", object.Namespace, object.Name, err)
+	}
+	return slices.ContainsFunc(namespaces.Items, func(namespace corev1.Namespace) bool {
+		return s.choice.namespaces.Matches(labels.Set(namespace.Labels))
+	}), nil
 }
 
 // search reads each namespace and each workload once.

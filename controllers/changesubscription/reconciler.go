@@ -191,7 +191,7 @@ func isStopped(object *appv1alpha1.ChangeSubscription) bool {
 // forget makes a subscription tell nothing of what happened before.
 func (r *Reconciler) forget(object *appv1alpha1.ChangeSubscription, now time.Time) {
 	object.Status.ToldUntil, object.Status.Delivered, object.Status.Pending = &metav1.Time{Time: now.Truncate(time.Second)}, nil, 0
-	object.Status.ToldFailures = nil
+	object.Status.ToldFailures, object.Status.ToldFreezes = nil, nil
 	notice.Recover(&object.Status)
 	r.lines.drop(client.ObjectKeyFromObject(object))
 	r.Metrics.waiting(object, 0)

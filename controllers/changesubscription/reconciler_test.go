@@ -242,6 +242,40 @@ func TestReconcileTellsFreezesOfTheSelectedNamespaces(t *testing.T) {
 	g.Expect(robot.bodies).To(HaveLen(4), "once")
 }
 
+func TestReconcileTellsAFreezeOfThePlatformToThoseThatItConcerns(t *testing.T) {
+	for frozen, want := range map[string]int{"shop": 1, "bank": 0} {
+		g := NewWithT(t)
+		robot := newRobot(t)
+		lock := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "lock", UID: "f-1", CreationTimestamp: metav1.NewTime(testkit.Now())}}
+		lock.Spec.Expires, lock.Spec.Namespaces = &metav1.Duration{Duration: time.Hour}, &metav1.LabelSelector{MatchLabels: map[string]string{"team": frozen}}
+		b := newBench(t, testkit.NewFake(t, robot.secret(), lock, robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+			s.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}
+		}),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}},
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank", Labels: map[string]string{"team": "bank"}}}))
+		b.reconcile()
+		g.Expect(robot.bodies).To(HaveLen(want), frozen)
+	}
+}
+
+func TestReconcileTellsTheEndOfAFreezeThatIsUnlocked(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	lock := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "lock", UID: "f-1", CreationTimestamp: metav1.NewTime(testkit.Now())}}
+	lock.Spec.Expires, lock.Spec.Reason = &metav1.Duration{Duration: time.Hour}, "INC-7"
+	b := newBench(t, testkit.NewFake(t, robot.secret(), lock, robot.subscription()))
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/lock: the freeze has begun")))
+	g.Expect(b.kube.Delete(t.Context(), lock)).To(Succeed())
+	b.step(60)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2))
+	g.Expect(robot.bodies[1]).To(And(ContainSubstring("shop/lock: the freeze has ended"), ContainSubstring("INC-7")))
+	b.step(60)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(2), "once")
+}
+
 // requests notes what a handler requests.
 type requests struct {
 	workqueue.TypedRateLimitingInterface[ctrl.Request]

@@ -15,7 +15,10 @@ limitations under the License.
 */
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Reasons of ConditionReady of a ChangeSubscription, besides ReasonReady, ReasonOtherNamespace, ReasonAddressRefused and ReasonBadSecret.
 const (
@@ -113,6 +116,8 @@ const (
 	SinkSecretKey = "secret"
 	// MaxToldFailures is the most failures whose end a ChangeSubscription waits for.
 	MaxToldFailures = 64
+	// MaxToldFreezes is the most ChangeFreezes whose end a ChangeSubscription waits for.
+	MaxToldFreezes = 64
 	// MaxDelivered is the most events that the status of a ChangeSubscription lists as delivered.
 	MaxDelivered = 256
 )
@@ -192,6 +197,29 @@ type ToldFailure struct {
 	Suspended bool `json:"suspended,omitempty"`
 }
 
+// ToldFreeze is a ChangeFreeze whose beginning was told. That it is prolonged or ends is to be told, also if it is deleted by then.
+type ToldFreeze struct {
+	// namespace is that of the ChangeFreeze.
+	Namespace string `json:"namespace"`
+	// name is its name.
+	Name string `json:"name"`
+	// uid is its UID.
+	UID types.UID `json:"uid"`
+	// createdAt is when it was created.
+	CreatedAt metav1.Time `json:"createdAt"`
+	// generation is that which was told.
+	Generation int64 `json:"generation"`
+	// startedAt is when it began.
+	StartedAt metav1.Time `json:"startedAt"`
+	// until is the end that was told.
+	Until metav1.Time `json:"until"`
+	// action is Park, Deny or Warn.
+	Action FreezeAction `json:"action"`
+	// reason is why releases are frozen.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
 // ChangeSubscriptionStatus is the observed state of a subscription, and what was told already.
 type ChangeSubscriptionStatus struct {
 	// observedGeneration is the generation that this status describes.
@@ -211,6 +239,11 @@ type ChangeSubscriptionStatus struct {
 	// +listType=atomic
 	// +optional
 	ToldFailures []ToldFailure `json:"toldFailures,omitempty"`
+	// toldFreezes are the ChangeFreezes whose beginning was told, and whose end was not yet, oldest first.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	ToldFreezes []ToldFreeze `json:"toldFreezes,omitempty"`
 	// pending is the number of events that wait.
 	// +optional
 	Pending int32 `json:"pending"`

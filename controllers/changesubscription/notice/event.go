@@ -60,8 +60,9 @@ type Event struct {
 	Free bool
 	// Inferred reports whether a release recovered that has no record any more.
 	Inferred bool
-	// Until is the end of a ChangeFreeze that has begun.
-	Until time.Time
+	// Until is the end of a ChangeFreeze that has begun, Generation that of the ChangeFreeze.
+	Until      time.Time
+	Generation int64
 	// Links are the events from which this one follows.
 	Links []Link
 }

@@ -315,7 +315,7 @@ func TestOfFreezeReturnsItsLastBeginningAndEnd(t *testing.T) {
 			now, err := time.Parse(time.RFC3339, row.now)
 			g.Expect(err).NotTo(HaveOccurred())
 			var events []string
-			for _, event := range OfFreeze(freeze, times, after(row.since), now) {
+			for _, event := range OfFreeze(freeze, times, nil, after(row.since), now) {
 				text := string(event.Name) + " " + event.At.Format(time.RFC3339)
 				if !event.Until.IsZero() {
 					text += " until " + event.Until.Format(time.RFC3339)

@@ -17,37 +17,128 @@ limitations under the License.
 package notice
 
 import (
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/calendar"
 )
 
-// OfFreeze returns the last beginning and the last end of a ChangeFreeze with a calendar, of those that happened at a time or later, and since it was
-// created, oldest first.
-func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, since, now time.Time) (found []Event) {
+// OfFreeze returns what happened to a ChangeFreeze with a calendar at a time or later, and since it was created, oldest first: its last beginning and its
+// last end, and what an edit of it changed. told are the freezes whose beginning was told.
+func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []appv1alpha1.ToldFreeze, since, now time.Time) (found []Event) {
 	state, created := times.At(now), freeze.CreationTimestamp.UTC()
-	add := func(name appv1alpha1.SubscribedEvent, at, until time.Time) {
-		if at.Before(since) {
-			return
+	add := func(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64) {
+		event := freezeEvent(toldOf(freeze), name, at, ordinal)
+		if name == appv1alpha1.NotifyFreezeStarted {
+			event.Until = state.Until
 		}
-		found = append(found, Event{
-			ID: IDOf(freeze.UID, 0, created, name, at.Unix()), Name: name, At: at, Until: until, Namespace: freeze.Namespace, Began: created,
-			Workload: appv1alpha1.WorkloadReference{
-				APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeFreeze", Name: freeze.Name, UID: freeze.UID,
-			},
-			Reason: string(freeze.Spec.Action), Message: freeze.Spec.Reason,
-		})
+		found = append(found, event)
 	}
-	if state.Ended.After(created) {
-		add(appv1alpha1.NotifyFreezeEnded, state.Ended, time.Time{})
+	if state.Ended.After(created) && !state.Ended.Before(since) {
+		add(appv1alpha1.NotifyFreezeEnded, state.Ended, state.Ended.Unix())
 	}
-	if state.Active {
-		began := state.Since
-		if began.Before(created) {
-			began = created
+	before := toldFreeze(told, freeze.UID)
+	if !state.Active {
+		if len(found) == 0 && before != nil && before.Until.After(now) { // an edit ended it
+			add(appv1alpha1.NotifyFreezeEnded, now, before.StartedAt.Unix())
 		}
-		add(appv1alpha1.NotifyFreezeStarted, began, state.Until)
+		return found
+	}
+	began := latest(state.Since, created)
+	switch isTold := before != nil && !before.Until.Time.Before(began); {
+	case isTold && before.Generation != freeze.Generation && state.Until.Unix() > before.Until.Unix(): // the end of one that returns weekly moves by itself
+		add(appv1alpha1.NotifyFreezeStarted, now, state.Until.Unix())
+	case isTold:
+	case !began.Before(since):
+		add(appv1alpha1.NotifyFreezeStarted, began, began.Unix())
+	default:
+		if edited := turnedOn(freeze); !edited.Before(since) {
+			add(appv1alpha1.NotifyFreezeStarted, edited, edited.Unix())
+		}
 	}
 	return found
+}
+
+// turnedOn returns when a freeze was first seen to be on: later than the beginning in its calendar if an edit turned it on. It is zero as long as its
+// status is that of another spec.
+func turnedOn(freeze *appv1alpha1.ChangeFreeze) time.Time {
+	active := meta.FindStatusCondition(freeze.Status.Conditions, appv1alpha1.ConditionActive)
+	if active == nil || active.Status != metav1.ConditionTrue || freeze.Status.ObservedGeneration != freeze.Generation {
+		return time.Time{}
+	}
+	return active.LastTransitionTime.UTC()
+}
+
+// OfGoneFreezes returns the ends of ChangeFreezes that were told and are deleted, such as incident locks that were unlocked. isThere reports whether a
+// ChangeFreeze exists.
+func OfGoneFreezes(told []appv1alpha1.ToldFreeze, isThere func(types.UID) bool, now time.Time) (ended []Event) {
+	for i := range told {
+		if isThere(told[i].UID) {
+			continue
+		}
+		at := now
+		if until := told[i].Until.UTC(); until.Before(now) {
+			at = until
+		}
+		ended = append(ended, freezeEvent(told[i], appv1alpha1.NotifyFreezeEnded, at, told[i].StartedAt.Unix()))
+	}
+	return ended
+}
+
+// freezeEvent returns an event of a freeze.
+func freezeEvent(of appv1alpha1.ToldFreeze, name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64) Event {
+	created := of.CreatedAt.UTC()
+	return Event{
+		ID: IDOf(of.UID, 0, created, name, ordinal), Name: name, At: at, Namespace: of.Namespace, Began: created, Generation: of.Generation,
+		Workload: appv1alpha1.WorkloadReference{APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeFreeze", Name: of.Name, UID: of.UID},
+		Reason:   string(of.Action), Message: of.Reason,
+	}
+}
+
+// toldOf returns what is told of a freeze whenever it begins or ends.
+func toldOf(freeze *appv1alpha1.ChangeFreeze) appv1alpha1.ToldFreeze {
+	return appv1alpha1.ToldFreeze{
+		Namespace: freeze.Namespace, Name: freeze.Name, UID: freeze.UID, CreatedAt: freeze.CreationTimestamp, Generation: freeze.Generation,
+		Action: freeze.Spec.Action, Reason: freeze.Spec.Reason,
+	}
+}
+
+// toldFreeze returns what was told of a freeze, nil if nothing.
+func toldFreeze(told []appv1alpha1.ToldFreeze, uid types.UID) *appv1alpha1.ToldFreeze {
+	for i := range told {
+		if told[i].UID == uid {
+			return &told[i]
+		}
+	}
+	return nil
+}
+
+// noteFreeze notes that the beginning of a freeze was told, so that its end is, or that its end was.
+func noteFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
+	if !event.IsFreeze() {
+		return
+	}
+	status.ToldFreezes = slices.DeleteFunc(status.ToldFreezes, func(told appv1alpha1.ToldFreeze) bool { return told.UID == event.Workload.UID })
+	if event.Name == appv1alpha1.NotifyFreezeEnded {
+		return
+	}
+	status.ToldFreezes = append(status.ToldFreezes, appv1alpha1.ToldFreeze{
+		Namespace: event.Namespace, Name: event.Workload.Name, UID: event.Workload.UID, CreatedAt: metav1.NewTime(event.Began), Generation: event.Generation,
+		StartedAt: metav1.NewTime(event.At), Until: metav1.NewTime(event.Until), Action: appv1alpha1.FreezeAction(event.Reason), Reason: event.Message,
+	})
+	if excess := len(status.ToldFreezes) - appv1alpha1.MaxToldFreezes; excess > 0 {
+		status.ToldFreezes = slices.Delete(status.ToldFreezes, 0, excess)
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
