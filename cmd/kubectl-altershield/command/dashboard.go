@@ -107,6 +107,8 @@ type session struct {
 	// Namespace is the one that is shown first, empty for all.
 	Namespace string `json:"namespace"`
 	Language  string `json:"language"`
+	// Context is the one of the flag, without which the lines to copy would ask another cluster.
+	Context string `json:"context,omitempty"`
 	Now       string `json:"now"`
 }
 
@@ -114,7 +116,7 @@ type session struct {
 func (s *site) begin(ctx context.Context, host string, readOnly bool) (session, error) {
 	begun := session{
 		Cluster: s.tool.clusterName(), Server: withoutLogin(host), ReadOnly: readOnly, Version: s.tool.Version, Namespace: s.tool.flags.listed(s.cluster),
-		Language: string(s.tool.style().Language),
+		Language: string(s.tool.style().Language), Context: s.tool.flags.context,
 	}
 	if s.tool.flags.requestTimeout > 0 {
 		within, cancel := context.WithTimeout(ctx, s.tool.flags.requestTimeout)

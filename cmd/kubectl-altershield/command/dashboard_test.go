@@ -122,6 +122,8 @@ func TestTheSessionOfAPage(t *testing.T) {
 	g.Expect(b.config.Timeout).To(BeZero(), "it would end each watch")
 	g.Expect(newBench(t).page("-A").get(g, "/api/session")).To(ContainSubstring(`"readOnly":true,"version":"v1.2.3","namespace":"","language":"en"`))
 
+	g.Expect(newBench(t).page("--context=test").get(g, "/api/session")).To(ContainSubstring(`"context":"test"`))
+
 	file := filepath.Join(t.TempDir(), "config")
 	g.Expect(os.WriteFile(file, []byte(strings.Replace(kubeconfig, "http://", "https://bob:hunter2@", 1)), 0o600)).To(Succeed())
 	g.Expect(newBench(t).page("--kubeconfig", file).get(g, "/api/session")).To(ContainSubstring(`"server":"https://127.0.0.1:1"`))

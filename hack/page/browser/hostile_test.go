@@ -75,6 +75,22 @@ func TestForbiddenListIsTold(t *testing.T) {
 	of.fail("session", 403, object{"error": "you may not list changeworkloads in any namespace", "reason": "Forbidden"})
 	page := open(t, of, look{})
 	page.shows(".banner", "The plugin refuses the live list: you may not list changeworkloads in any namespace")
+	page.goTo("/calendar")
+	page.shows("section:has(#freezes)", "weekend")
+	page.shows(".banner", "you may not list changeworkloads in any namespace")
+}
+
+func TestForbiddenListIsAskedForAgain(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.fail("session", 403, object{"error": "you may not list changeworkloads in any namespace", "reason": "Forbidden"})
+	page := open(t, of, look{})
+	page.shows(".banner", "you may not list changeworkloads in any namespace")
+	of.mutex.Lock()
+	delete(of.failures, "session")
+	of.mutex.Unlock()
+	page.click(".banner button", "Connect now")
+	page.shows("main", "shop/web")
+	page.until(`document.querySelector(".banner") === null`)
 }
 
 // hostile are texts that would harm a page that took them for markup, code, links or layout.

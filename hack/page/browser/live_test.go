@@ -40,6 +40,24 @@ func TestStreamThatIsCutIsResumed(t *testing.T) {
 	page.shows("section:has(#others)", "shop/web")
 }
 
+func TestBannerIsReadOutOnce(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	of.refuse(true)
+	of.cut()
+	page.shows(".banner [role=alert]", "Live data stopped: stale since", "the API server can't be reached")
+	eval[bool](page, `(window.told = 0, new MutationObserver(() => window.told++).observe(document.querySelector(".banner [role=alert]"), { childList: true, characterData: true, subtree: true }), true)`)
+	for range 3 {
+		before := page.text(".banner")
+		page.click(".banner button", "Connect now")
+		page.until(fmt.Sprintf("document.querySelector('.banner').innerText !== %q", before))
+	}
+	if told := eval[int](page, "window.told"); told > 0 {
+		t.Errorf("the banner is read out %d times more, with each attempt", told)
+	}
+}
+
 func TestStreamIsResumedByItself(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{})

@@ -17,6 +17,7 @@ limitations under the License.
 package browser
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,6 +32,50 @@ func TestCalendarShowsFreezes(t *testing.T) {
 	if marks := eval[int](page, `document.querySelectorAll(".weeks svg.release").length`); marks < 10 {
 		t.Errorf("the weeks show %d releases, want at least 10", marks)
 	}
+}
+
+func TestCalendarHasADayOf25Hours(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.first = line(t, object{"type": "snapshot", "now": "2026-10-23T10:00:00Z", "list": object{"items": shop()}})
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	page.goTo("/calendar")
+	days := eval[[]string](page, `[...document.querySelectorAll(".weeks g > .band + text")].map((one) => one.textContent)`)
+	if len(days) != 14 || days[0] != "Fri 16 Oct" || days[9] != "Sun 25 Oct" || days[10] != "Mon 26 Oct" || days[13] != "Thu 29 Oct" {
+		t.Errorf("the days are %q", days)
+	}
+	wide := eval[[]float64](page, `[...document.querySelectorAll(".weeks g > .band")].map((one) => Number.parseFloat(one.getAttribute("width")))`)
+	if len(wide) != 14 || wide[9] <= wide[8] || wide[9] <= wide[10] {
+		t.Errorf("the day with 25 hours is no wider than others: %v", wide)
+	}
+}
+
+func TestDeliveryHasWeeksFromMidnightOn(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.first = line(t, object{"type": "snapshot", "now": "2026-11-22T10:00:00Z", "list": object{"items": shop()}})
+	page := open(t, of, look{zone: "America/New_York"})
+	page.shows("main", "shop/web")
+	page.goTo("/dora")
+	weeks := eval[[]string](page, `[...document.querySelectorAll(".tile title")].slice(0, 13).map((one) => one.textContent)`)
+	if len(weeks) != 13 || !strings.Contains(weeks[0], "Mon 24 Aug") && !strings.Contains(weeks[0], "Mon, 24 Aug") {
+		t.Errorf("the weeks are %q", weeks)
+	}
+	for _, week := range weeks {
+		if !strings.Contains(week, "Mon") {
+			t.Errorf("%q doesn't begin on the day on which the others do", week)
+		}
+	}
+}
+
+func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.set("session", with(of.answers["session"].(object), object{"context": "prod eu"}))
+	page := open(t, of, look{})
+	page.shows("footer", "kubectl altershield list -A --context 'prod eu'")
+	page.goTo(releaseOfWeb)
+	page.shows("footer", "kubectl altershield status deployment/web -n shop --context 'prod eu'")
+	page.click(".actions button", "Roll back…")
+	page.shows("dialog", "--context 'prod eu'")
 }
 
 func TestDeliveryShowsTheFourKeys(t *testing.T) {
@@ -52,7 +97,7 @@ func TestDeliveryShowsTheFourKeys(t *testing.T) {
 		record("b", 3, 6*day, "Superseded", nil), record("b", 4, 5*day, "Unchecked", nil), record("b", 5, 4*day, "Verified", object{"type": "Repair"}),
 	}})
 	page := open(t, of, look{route: "/dora"})
-	page.shows(".tiles", "0.2 per week", "40%", "30m median", "1h median")
+	page.shows(".tiles", "0.7 per week", "40%", "30m median", "1h median")
 	page.shows("main", "Left out: 1 superseded, 1 not checked.", "66.7% of verified releases have no commit time.")
 	page.shows("section:has(#namespaces)", "shop", "40%", "42.9%")
 	if bars := eval[int](page, `document.querySelectorAll(".tile .value").length`); bars == 0 || bars > 4*13 {

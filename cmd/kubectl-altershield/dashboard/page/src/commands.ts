@@ -1,6 +1,7 @@
 // The kubectl line of each view.
 
 import type { Reference, Route } from "./route";
+import { session } from "./settings";
 
 const tool = "kubectl altershield";
 
@@ -17,7 +18,17 @@ function scope(namespace: string): string {
   return namespace === "" ? "-A" : "-n " + quoted(namespace);
 }
 
+// here returns a line that asks the cluster of the page: without the context that the plugin was started with, it would ask another one.
+export function here(line: string): string {
+  const context = session.value?.context ?? "";
+  return context === "" ? line : `${line} --context ${quoted(context)}`;
+}
+
 export function commandOf(route: Route, namespace: string): string {
+  return here(viewOf(route, namespace));
+}
+
+function viewOf(route: Route, namespace: string): string {
   switch (route.screen) {
     case "release":
       return `${tool} status ${workload(route)}`;
@@ -36,6 +47,10 @@ export function commandOf(route: Route, namespace: string): string {
 
 // actOf returns the line that does what a dialog asks for.
 export function actOf(verb: string, of: Reference, fields: Record<string, string>, reason: string): string {
+  return here(verbOf(verb, of, fields, reason));
+}
+
+function verbOf(verb: string, of: Reference, fields: Record<string, string>, reason: string): string {
   const why = reason === "" ? "" : ` --reason ${quoted(reason)}`;
   const inNamespace = `-n ${quoted(of.namespace)}`;
   switch (verb) {

@@ -1,10 +1,23 @@
 // The four keys of DORA, from the newest record of each release: the same definitions as the operator's metrics (docs/records.md). A verdict
 // that was withdrawn is in an older record, so its recovery isn't counted here.
 
+import { midnight } from "./time";
 import type { Outcome, Recorded } from "./types";
 
 export const week = 7 * 24 * 3_600_000;
 export const weeks = 13;
+
+// since returns when the weeks before an end begin, at midnight.
+export function since(end: number): number {
+  return midnight(end, -7 * weeks);
+}
+
+// weeksOf returns over how many weeks the releases before an end are counted: those since the first record, as there may be none of before, and at
+// least one.
+export function weeksOf(items: Recorded[], end: number): number {
+  const first = Math.max(since(end), Math.min(end, ...items.map((item) => Date.parse(item.startedAt))));
+  return Math.min(weeks, Math.max(1, (end - first) / week));
+}
 
 // before is how much earlier releases are read than they are counted: what ends a failure, or has the commit time of the release before, is known
 // by the release before.
@@ -107,8 +120,8 @@ export function median(values: number[]): number | undefined {
 // byWeek returns the keys of each week, oldest first.
 export function byWeek(facts: Fact[], end: number): { from: number; keys: Keys }[] {
   return Array.from({ length: weeks }, (_, index) => {
-    const from = end - (weeks - index) * week;
-    return { from, keys: keysOf(facts.filter((fact) => fact.at >= from && fact.at < from + week)) };
+    const [from, to] = [midnight(end, -7 * (weeks - index)), midnight(end, -7 * (weeks - index - 1))];
+    return { from, keys: keysOf(facts.filter((fact) => fact.at >= from && fact.at < to)) };
   });
 }
 

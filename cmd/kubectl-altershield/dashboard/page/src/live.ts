@@ -69,8 +69,12 @@ export async function listen(namespace: () => Promise<string>): Promise<void> {
     await visible();
     const failure = await namespace().then((of) => once(of, () => { wait = firstWait; }), (reason: unknown) => reason);
     if (failure instanceof Refusal && (failure.status === 401 || failure.status === 403)) {
-      connection.value = { state: "refused", why: failure.message, reason: failure.reason };
-      return;
+      connection.value = { ...connection.peek(), state: "refused", why: failure.message, reason: failure.reason };
+      if (failure.reason !== "Forbidden") {
+        return;
+      }
+      await pause(longestWait); // the user lacks a right for this list alone, and may get it
+      continue;
     }
     if (document.hidden) {
       connection.value = { ...connection.peek(), state: "stale", retry: undefined, why: undefined };

@@ -27,6 +27,13 @@ export function moment(at: number): string {
   return formatted(at, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
+// midnight returns the beginning of the day of a time, or of one some days away. Days have 23 or 25 hours where the clocks change.
+export function midnight(at: number, days = 0): number {
+  const date = new Date(at);
+  date.setDate(date.getDate() + days);
+  return date.setHours(0, 0, 0, 0);
+}
+
 export function hour(at: number): string {
   return formatted(at, { hour: "2-digit" });
 }

@@ -95,20 +95,21 @@ function unlet(link: Connection): string {
   return t().refused(shown(link.why ?? ""));
 }
 
-// Banner says that what is shown may be old.
+// Banner says that what is shown may be old. The time until the next attempt is no part of the alert, which would be read out again with each one.
 function Banner() {
   const link = connection.value;
   if (link.state === "refused") {
-    return <div class="banner" role="alert"><Mark shape="cross" tone="bad" /><span>{unlet(link)}</span></div>;
+    return <div class="banner" role="alert"><Mark shape="cross" tone="bad" /><span>{unlet(link)}</span>{link.reason === "Forbidden" && <button onClick={reconnect}>{t().retryNow}</button>}</div>;
   }
   if (link.state !== "stale") {
     return null;
   }
   const left = link.retry === undefined ? undefined : Math.max(0, link.retry - Date.now()) / 1000;
   return (
-    <div class="banner stale" role="alert">
+    <div class="banner stale">
       <Mark shape="note" tone="warn" />
-      <span>{link.since === undefined ? t().staleNever : t().stale(clock(link.since))} {link.why && shown(link.why)} {left !== undefined && t().retryIn(span(left))}</span>
+      <span role="alert">{link.since === undefined ? t().staleNever : t().stale(clock(link.since))} {link.why && shown(link.why)}</span>
+      {left !== undefined && <span>{t().retryIn(span(left))}</span>}
       {left !== undefined && <button onClick={reconnect}>{t().retryNow}</button>}
     </div>
   );

@@ -9,7 +9,7 @@ import { useResource } from "../resource";
 import { chosen, session } from "../settings";
 import { shown } from "../text/safe";
 import { t } from "../text";
-import { absolute, day, moment } from "../time";
+import { absolute, day, midnight, moment } from "../time";
 import type { Export, Freeze, FreezeList } from "../types";
 import { lockVerb, unlockVerb, type Verb } from "../verbs";
 
@@ -54,13 +54,13 @@ function Activity({ of }: { of: Freeze }) {
 
 // Weeks shows a week of releases, and a week ahead of freezes, on one line of days.
 function Weeks({ freezes }: { freezes: Freeze[] }) {
-  const today = useMemo(() => { const date = new Date(now.peek()); date.setHours(0, 0, 0, 0); return date.getTime(); }, []);
-  const from = today - week;
-  const to = today + week;
-  const query = { namespace: chosen.value, from: new Date(from).toISOString(), to: new Date(today + dayLong).toISOString() };
+  const today = useMemo(() => midnight(now.peek()), []);
+  const days = Array.from({ length: 14 }, (_, index) => midnight(today, index - 7));
+  const from = days[0] ?? today;
+  const to = midnight(today, 7);
+  const query = { namespace: chosen.value, from: new Date(from).toISOString(), to: new Date(midnight(today, 1)).toISOString() };
   const releases = useResource<Export>("releases", query);
   const x = (time: number) => `${Math.round(((Math.min(Math.max(time, from), to) - from) / (to - from)) * 10_000) / 100}%`;
-  const days = Array.from({ length: 14 }, (_, index) => from + index * dayLong);
   const rows = freezes.slice(0, 20);
   const label = `${t().twoWeeks}: ${rows.map((freeze) => `${shown(freeze.name)} ${freeze.active ? t().active : t().inactive}`).join(", ")}`;
   return (
@@ -70,8 +70,8 @@ function Weeks({ freezes }: { freezes: Freeze[] }) {
         <svg width="100%" height={64 + rows.length * 24} role="img" aria-label={label}>
           {days.map((at, index) => (
             <g>
-              <rect class={index % 2 === 0 ? "band" : "band odd"} x={x(at)} width={`${100 / 14}%`} height="100%" />
-              <text x={x(at + dayLong / 2)} y="14" text-anchor="middle">{day(at).replace(",", "")}</text>
+              <rect class={index % 2 === 0 ? "band" : "band odd"} x={x(at)} width={`${Number.parseFloat(x(midnight(at, 1))) - Number.parseFloat(x(at))}%`} height="100%" />
+              <text x={x((at + midnight(at, 1)) / 2)} y="14" text-anchor="middle">{day(at).replace(",", "")}</text>
             </g>
           ))}
           <svg y="28" width="100%" height="22" overflow="visible">

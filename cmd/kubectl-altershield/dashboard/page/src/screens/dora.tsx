@@ -2,12 +2,12 @@ import { useMemo } from "preact/hooks";
 import { Failure, Name, Notes, Section } from "../components/basic";
 import { Table, type Column } from "../components/table";
 import { Bars, type Bar } from "../components/bars";
-import { before, byWeek, csv, factsOf, failRate, keysOf, median, week, weeks, type Keys } from "../delivery";
+import { before, byWeek, csv, factsOf, failRate, keysOf, median, since, weeksOf, type Keys } from "../delivery";
 import { now } from "../live";
 import { useResource } from "../resource";
 import { chosen } from "../settings";
 import { t } from "../text";
-import { day, number, percent, span } from "../time";
+import { day, midnight, number, percent, span } from "../time";
 import type { Export } from "../types";
 
 // Measure is one of the four keys.
@@ -29,12 +29,13 @@ function told(measure: Measure, keys: Keys): string {
 
 export function Dora() {
   // Whole days: the figures needn't move while they are read.
-  const end = useMemo(() => Math.ceil(now.peek() / (week / 7)) * (week / 7), []);
-  const query = { namespace: chosen.value, from: new Date(end - weeks * week - before).toISOString(), to: new Date(end).toISOString() };
+  const end = useMemo(() => midnight(now.peek(), 1), []);
+  const query = { namespace: chosen.value, from: new Date(since(end) - before).toISOString(), to: new Date(end).toISOString() };
   const { data, error, loading, again } = useResource<Export>("releases", query);
-  const facts = useMemo(() => factsOf(data?.items ?? []).filter((fact) => fact.at >= end - weeks * week), [data]);
+  const facts = useMemo(() => factsOf(data?.items ?? []).filter((fact) => fact.at >= since(end)), [data]);
   const keys = keysOf(facts);
   const byTime = byWeek(facts, end);
+  const length = weeksOf(data?.items ?? [], end);
   const namespaces = [...new Set(facts.map((fact) => fact.namespace))].sort();
   return (
     <>
@@ -46,7 +47,7 @@ export function Dora() {
       {data && (
         <>
           <div class="tiles">
-            {measures(weeks).map((measure, index) => {
+            {measures(length).map((measure, index) => {
               const weekly = measures(1)[index] ?? measure;
               const bars: Bar[] = byTime.map(({ from, keys: of }) => ({ title: `${t().week(day(from))}: ${told(weekly, of)}`, value: weekly.value(of) ?? 0 }));
               return (
@@ -60,7 +61,7 @@ export function Dora() {
           </div>
           <p class="muted">{t().leftOut(keys.superseded, keys.unchecked)} {keys.delivered > 0 && t().withoutLead(percent(1 - Math.min(1, keys.leads.length / keys.delivered)))}</p>
           <Section id="namespaces" title={t().byNamespace}>
-            {namespaces.length === 0 ? <p class="muted">{t().empty}</p> : <ByNamespace rows={namespaces.map((name) => ({ name, keys: keysOf(facts.filter((fact) => fact.namespace === name)) }))} />}
+            {namespaces.length === 0 ? <p class="muted">{t().empty}</p> : <ByNamespace length={length} rows={namespaces.map((name) => ({ name, keys: keysOf(facts.filter((fact) => fact.namespace === name)) }))} />}
           </Section>
         </>
       )}
@@ -70,11 +71,11 @@ export function Dora() {
 
 interface Row { name: string; keys: Keys }
 
-function ByNamespace({ rows }: { rows: Row[] }) {
+function ByNamespace({ rows, length }: { rows: Row[]; length: number }) {
   const columns: Column<Row>[] = [
     { name: t().namespace, kind: "head", cell: (row) => <Name of={row.name} /> },
     { name: t().verified, kind: "number", cell: (row) => number(row.keys.verified) },
-    ...measures(weeks).map((measure): Column<Row> => ({ name: measure.name, kind: "number", cell: (row) => told(measure, row.keys) })),
+    ...measures(length).map((measure): Column<Row> => ({ name: measure.name, kind: "number", cell: (row) => told(measure, row.keys) })),
     { name: t().rework, kind: "number", cell: (row) => (row.keys.decided === 0 ? t().none : percent(row.keys.reworked / row.keys.decided)) },
   ];
   const save = () => {

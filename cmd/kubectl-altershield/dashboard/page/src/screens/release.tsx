@@ -4,6 +4,7 @@ import { At, Copy, Failure, Name, Notes, Section, StateMark, Tag, Text, toneOf, 
 import { PodBar } from "../components/bar";
 import { PodCells } from "../components/cells";
 import { Timeline } from "../components/timeline";
+import { here } from "../commands";
 import { byWorkload, keyOf } from "../live";
 import { useResource } from "../resource";
 import type { Reference } from "../route";
@@ -132,7 +133,7 @@ function WayOut({ way }: { way: Way }) {
         {t().ways[way.name] ?? shown(way.name)} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
         <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(shown(rightOf(way.needs)))}</span>
       </span>
-      <Copy line={way.command} label={t().copyLine} />
+      <Copy line={here(way.command)} label={t().copyLine} />
     </li>
   );
 }

@@ -55,7 +55,7 @@ export const en = {
   calendar: "Calendar", freezesNow: "Freezes", noFreezes: "There are no freezes.", active: "active", inactive: "not active", until: "Until", nextTime: "Next", parked: "Parked", action: "Action", name: "Name", lockKind: "lock", calendarKind: "calendar",
   twoWeeks: "One week back, one week ahead", today: "now", unlock: "End the lock…", act: "Act", lock: "Freeze releases…",
 
-  dora: "Delivery", doraHint: "The four keys from the records of releases, over 13 weeks. Failures are those that checks saw: compare the figures with themselves only.",
+  dora: "Delivery", doraHint: "The four keys from the records of releases, over 13 weeks, or since the first record. Failures are those that checks saw: compare the figures with themselves only.",
   frequency: "Deployment frequency", perWeek: "per week", failRate: "Change fail rate", recoveryTime: "Recovery time", leadTime: "Change lead time", week: (at: string) => `week of ${at}`,
   leftOut: (superseded: number, unchecked: number) => `Left out: ${superseded} superseded, ${unchecked} not checked.`, withoutLead: (share: string) => `${share} of verified releases have no commit time.`,
   byNamespace: "By namespace", none: "–", csv: "Download as CSV", verified: "Verified", rework: "Rework",

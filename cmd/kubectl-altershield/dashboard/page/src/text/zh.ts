@@ -53,7 +53,7 @@ export const zh: Dictionary = {
   calendar: "日历", freezesNow: "冻结", noFreezes: "没有冻结。", active: "生效中", inactive: "未生效", until: "截止", nextTime: "下一次", parked: "扣住", action: "动作", name: "名称", lockKind: "锁", calendarKind: "日历",
   twoWeeks: "前一周与后一周", today: "现在", unlock: "结束冻结…", act: "操作", lock: "冻结发布…",
 
-  dora: "交付", doraHint: "依据发布记录计算的四项指标，共 13 周。失败只指检测发现的失败：这些数字只宜与自身比较。",
+  dora: "交付", doraHint: "依据发布记录计算的四项指标，共 13 周，或自第一条记录起。失败只指检测发现的失败：这些数字只宜与自身比较。",
   frequency: "部署频率", perWeek: "每周", failRate: "变更失败率", recoveryTime: "恢复时长", leadTime: "变更前置时间", week: (at) => `${at} 起的一周`,
   leftOut: (superseded, unchecked) => `未计入：${superseded} 次被取代，${unchecked} 次未检测。`, withoutLead: (share) => `${share} 的已验证发布没有提交时间。`,
   byNamespace: "按命名空间", none: "–", csv: "下载 CSV", verified: "已验证", rework: "返工",
