@@ -77,6 +77,31 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// helm uninstall keeps the CRDs.
+func TestTheLastCommandOfHelmsUserDeletesEachCRD(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "config", "crd", "bases", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no CRDs: ", err)
+	}
+	var want []string
+	for _, file := range files {
+		group, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
+		want = append(want, plural+"."+group)
+	}
+	command := regexp.MustCompile(`kubectl delete crd((?:[^\n]*\\\n)*[^\n]*)`)
+	for _, page := range []string{"docs/install.md", "docs/zh/install.md", "config/chart/templates/NOTES.txt"} {
+		found := command.FindStringSubmatch(text(t, page))
+		if found == nil {
+			t.Errorf("%s deletes no CRDs", page)
+			continue
+		}
+		got := slices.DeleteFunc(strings.Fields(found[1]), func(word string) bool { return word == `\` })
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s deletes the CRDs %q, want %q", page, got, want)
+		}
+	}
+}
+
 func TestLacks(t *testing.T) {
 	const page = "# Page\n\n## Get `a`\n\nText.\n\n```sh\nkubectl get a    # all\n```\n"
 	cases := map[string]struct {
