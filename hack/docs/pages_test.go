@@ -102,6 +102,25 @@ func TestTheLastCommandOfHelmsUserDeletesEachCRD(t *testing.T) {
 	}
 }
 
+func TestAlertOnBreakGlassesNamesWhatEachOverridePasses(t *testing.T) {
+	for page, words := range map[string][]string{
+		"config/prometheus/rules.yaml": {"freeze", "suspension", "quarantine", "approvals", "steps themselves"},
+		"docs/operate.md":              {"freeze", "suspension", "quarantine", "approvals", "steps themselves"},
+		"docs/zh/operate.md":           {"冻结", "暂停", "隔离", "批准", "步骤本身"},
+	} {
+		_, after, _ := strings.Cut(text(t, page), " AlterShieldBreakGlassUsed\n")
+		section, _, found := strings.Cut(after, " AlterShieldNotificationsFail\n")
+		if !found {
+			t.Errorf("%s: the alert isn't there", page)
+		}
+		for _, word := range words {
+			if !strings.Contains(section, word) {
+				t.Errorf("%s: a release passes %s as well", page, word)
+			}
+		}
+	}
+}
+
 func TestLacks(t *testing.T) {
 	const page = "# Page\n\n## Get `a`\n\nText.\n\n```sh\nkubectl get a    # all\n```\n"
 	cases := map[string]struct {
