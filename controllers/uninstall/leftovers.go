@@ -135,7 +135,7 @@ func (l leftovers) String() string {
 	var text strings.Builder
 	text.WriteString("\nAlterShield Operator is removed. Workloads keep running.\n")
 	if len(l.resume) > 0 {
-		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed, or wait for their first nodes or the end of a freeze. Resume them yourself:\n", len(l.resume))
+		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed, or wait for their first nodes. Resume them yourself:\n", len(l.resume))
 		for _, command := range l.resume {
 			fmt.Fprintf(&text, "  %s\n", command)
 		}

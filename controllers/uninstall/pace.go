@@ -32,46 +32,64 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// endPaces restores what the operator changed to roll out releases in steps, and opens the gates of their pods: without the operator, nothing
-// else would. Rollouts that are held stay so.
-func (u *Uninstaller) endPaces(ctx context.Context) error {
+// letGo restores what the operator changed to roll out releases in steps, or to park them, and opens the gates of their pods: without the
+// operator, nothing else would. Rollouts of releases that failed stay held.
+func (u *Uninstaller) letGo(ctx context.Context) error {
 	var denied error
-	err := u.await(ctx, gatesTimeout, func(ctx context.Context) (bool, error) {
-		unpaced, err := u.unpace(ctx)
+	err := u.await(ctx, freeTimeout, func(ctx context.Context) (bool, error) {
+		free, refused, err := u.free(ctx)
 		if err != nil {
 			return false, err
 		}
-		var open bool
-		open, denied, err = u.openGates(ctx)
-		return unpaced && open, err
+		open, closed, err := u.openGates(ctx)
+		denied = errors.Join(refused, closed)
+		return free && open, err
 	})
 	return errors.Join(err, denied)
 }
 
-// unpace ends the paces of all releases, and reports whether it could: a workload that is changed meanwhile is left for the next attempt.
-func (u *Uninstaller) unpace(ctx context.Context) (unpaced bool, err error) {
-	unpaced = true
+// free ends the paces of all releases and the waits of parked ones, and reports whether it could: a workload that is changed meanwhile is left
+// for the next attempt. So is one that the API server refuses to change, as long as it calls the webhooks that are gone: denied is its answer.
+func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
+	free = true
 	for _, kind := range u.kinds {
 		found, err := index.List(ctx, u.client, kind)
 		if err != nil {
-			return false, fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
+			return false, nil, fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
 		}
 		for _, object := range found {
-			if appv1alpha1.PacedOf(object.GetAnnotations(), decide.ReleaseOf(object).Number) == nil {
+			change := freeing(kind, object)
+			if change.IsEmpty() {
 				continue
 			}
-			written, err := workloadpatch.Apply(ctx, u.client, u.client, kind, object, workloadpatch.Change{Unpace: true})
-			if err != nil {
-				return false, err
+			written, err := workloadpatch.Apply(ctx, u.client, u.client, kind, object, change)
+			if apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
+				free, denied = false, err
+				continue
 			}
-			if unpaced = unpaced && written; written {
+			if err != nil {
+				return false, nil, err
+			}
+			if free = free && written; written {
 				fmt.Fprintf(u.out, "%s %s: its release is rolled out at once\n", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object))
 			}
 		}
 	}
-	return unpaced, nil
+	return free, denied, nil
+}
+
+// freeing returns the change that ends the pace of the present release of a workload, and its wait for the end of a freeze. A release that
+// failed stays held, also one that a freeze holds: that protects the users of the workload.
+func freeing(kind workload.Kind, object client.Object) workloadpatch.Change {
+	release := decide.ReleaseOf(object).Number
+	failed := has(object.GetLabels(), appv1alpha1.LabelSuspend) || has(object.GetAnnotations(), appv1alpha1.AnnotationParked)
+	if appv1alpha1.FrozenOf(object.GetAnnotations(), release) != nil && !failed {
+		return workloadpatch.LetGo(kind, object)
+	}
+	return workloadpatch.Change{Unpace: appv1alpha1.PacedOf(object.GetAnnotations(), release) != nil}
 }
 
 // openGates opens the gates of all pods, and reports whether none was closed. For a moment the API server still denies that, and adds gates to new

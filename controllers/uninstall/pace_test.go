@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -36,7 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
-func TestUninstallerEndsPaces(t *testing.T) {
+func TestUninstallerLetsPacedReleasesGo(t *testing.T) {
 	g := NewWithT(t)
 	const gate = "altershield.defense.antgroup.com/verified"
 	meta := func(name string, annotations ...string) metav1.ObjectMeta {
@@ -60,8 +61,8 @@ func TestUninstallerEndsPaces(t *testing.T) {
 	var out bytes.Buffer
 	kube := testkit.NewFake(t, stepped, failed, started, served)
 	u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: &out}
-	g.Expect(u.endPaces(t.Context())).To(Succeed())
-	g.Expect(u.endPaces(t.Context())).To(Succeed(), "again")
+	g.Expect(u.letGo(t.Context())).To(Succeed())
+	g.Expect(u.letGo(t.Context())).To(Succeed(), "again")
 	g.Expect(out.String()).To(ContainSubstring("StatefulSet shop/stepped: its release is rolled out at once\n"))
 
 	read := func(object client.Object) {
@@ -82,7 +83,7 @@ func TestUninstallerEndsPaces(t *testing.T) {
 }
 
 // Autoscalers, and controllers with gates of their own, go on meanwhile.
-func TestUninstallerEndsPacesOfWhatChangesMeanwhile(t *testing.T) {
+func TestUninstallerLetsGoWhatChangesMeanwhile(t *testing.T) {
 	g := NewWithT(t)
 	stepped := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "stepped", UID: "u-1", Generation: 1, Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "v4"},
@@ -112,7 +113,7 @@ func TestUninstallerEndsPacesOfWhatChangesMeanwhile(t *testing.T) {
 		},
 	})
 	u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: &bytes.Buffer{}}
-	g.Expect(u.endPaces(t.Context())).To(Succeed())
+	g.Expect(u.letGo(t.Context())).To(Succeed())
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(stepped), stepped)).To(Succeed())
 	g.Expect(stepped.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(gated), gated)).To(Succeed())
@@ -132,8 +133,79 @@ func TestUninstallerOpensGatesOnceTheAPIServerPermitsIt(t *testing.T) {
 			return kube.Patch(ctx, object, patch, options...)
 		},
 	})}
-	g.Expect(u.endPaces(t.Context())).To(Succeed())
+	g.Expect(u.letGo(t.Context())).To(Succeed())
 	g.Expect(attempts).To(Equal(2))
 	g.Expect(u.client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
+}
+
+func TestUninstallerLetsParkedReleasesGo(t *testing.T) {
+	const frozen = `{"release":4,"by":["ops/friday"],"concurrent":5}`
+	for name, row := range map[string]struct {
+		annotations map[string]string
+		labels      map[string]string
+		paused      bool
+		left        []string
+	}{
+		"its release waits for the end of a freeze": {map[string]string{"held": "4", "frozen": frozen}, nil, false, nil},
+		"it is rolled out in steps as well": {
+			map[string]string{"frozen": frozen, "paced": `{"release":4,"policy":"shop/web","lever":"Gates","traffic":"Before","rests":true}`}, nil, false, nil,
+		},
+		"a user paused it as well": {map[string]string{"frozen": frozen}, nil, true, nil},
+		"its release failed while a freeze held it": {
+			map[string]string{"held": "4", "frozen": frozen}, map[string]string{"altershield.defense.antgroup.com/suspend": "1767225600"}, true, []string{"held", "frozen"},
+		},
+		"a user parked it for a failure": {
+			map[string]string{"held": "4", "frozen": frozen, "parked": `{"release":4}`}, nil, true, []string{"held", "frozen"},
+		},
+		"its release failed after a freeze of an earlier one": {
+			map[string]string{"held": "4", "frozen": `{"release":3,"by":["ops/friday"],"concurrent":5}`}, nil, true, []string{"held", "frozen"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u-1", Generation: 1, Labels: row.labels,
+				Annotations: map[string]string{"altershield.defense.antgroup.com/release": "4"}}}
+			metav1.SetMetaDataLabel(&web.ObjectMeta, "admission-webhook-altershield.antgroup.com/version", "v4")
+			for key, value := range row.annotations {
+				web.Annotations["altershield.defense.antgroup.com/"+key] = value
+			}
+			web.Spec.Paused = true
+			u := &Uninstaller{kinds: testkit.Kinds(), client: testkit.NewFake(t, web), out: io.Discard}
+			g.Expect(u.letGo(t.Context())).To(Succeed())
+			g.Expect(u.letGo(t.Context())).To(Succeed(), "again")
+			g.Expect(u.client.Get(t.Context(), client.ObjectKeyFromObject(web), web)).To(Succeed())
+			g.Expect(web.Spec.Paused).To(Equal(row.paused))
+			for _, key := range []string{"held", "frozen", "paced"} {
+				_, left := web.Annotations["altershield.defense.antgroup.com/"+key]
+				g.Expect(left).To(Equal(slices.Contains(row.left, key)), key)
+			}
+		})
+	}
+}
+
+// For a moment the API server still calls the webhooks of the operator, and applies its policies.
+func TestUninstallerLetsGoOnceTheAPIServerPermitsIt(t *testing.T) {
+	g := NewWithT(t)
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u-1", Generation: 1,
+		Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "v4"}, Annotations: map[string]string{
+			"altershield.defense.antgroup.com/release": "4", "altershield.defense.antgroup.com/paced": `{"release":4,"policy":"shop/web","lever":"Gates","traffic":"With"}`,
+		}}}
+	refusals := []error{
+		apierrors.NewInternalError(errors.New(`failed calling webhook "mdeployment.kb.io": connection refused`)),
+		apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("only the operator writes paced")),
+	}
+	u := &Uninstaller{kinds: testkit.Kinds(), out: io.Discard, client: interceptor.NewClient(testkit.NewFake(t, web), interceptor.Funcs{
+		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if len(refusals) > 0 {
+				refusal := refusals[0]
+				refusals = refusals[1:]
+				return refusal
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+	})}
+	g.Expect(u.letGo(t.Context())).To(Succeed())
+	g.Expect(u.client.Get(t.Context(), client.ObjectKeyFromObject(web), web)).To(Succeed())
+	g.Expect(web.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
 }

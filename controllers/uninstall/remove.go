@@ -57,8 +57,8 @@ const (
 	stopTimeout = 2 * time.Minute
 	// namespaceTimeout bounds the wait for the deletion of the namespace, whose pods end gracefully.
 	namespaceTimeout = 3 * time.Minute
-	// gatesTimeout is the time for the API server to notice that the policies are gone, and for the gates of all pods to be opened.
-	gatesTimeout = 3 * time.Minute
+	// freeTimeout is the time for the API server to notice that the webhooks and policies are gone, and for all workloads to be let go.
+	freeTimeout = 3 * time.Minute
 )
 
 // Uninstaller removes the operator from a cluster.
@@ -93,7 +93,7 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 	if err := remove(ctx); err != nil {
 		return err
 	}
-	if err := u.endPaces(ctx); err != nil {
+	if err := u.letGo(ctx); err != nil {
 		return err
 	}
 	left, err := u.survey(ctx)

@@ -332,7 +332,7 @@ func TestLeftoversOfEachKind(t *testing.T) {
 	g.Expect(left.String()).To(HavePrefix(`
 AlterShield Operator is removed. Workloads keep running.
 
-PAUSED ROLLOUTS: the operator paused 2 because their releases failed, or wait for their first nodes or the end of a freeze. Resume them yourself:
+PAUSED ROLLOUTS: the operator paused 2 because their releases failed, or wait for their first nodes. Resume them yourself:
   kubectl -n shop patch statefulset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/rollingUpdate/partition","value":2}]'
   kubectl -n shop patch daemonset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/type","value":"RollingUpdate"}]'
 

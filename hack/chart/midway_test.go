@@ -83,6 +83,35 @@ spec:
     metadata: {labels: {app: midway}}
     spec: {nodeSelector: {none: none}, containers: [{name: sleep, image: busybox}]}
 ---
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: midway
+  namespace: elsewhere
+  labels: {admission-webhook-altershield.antgroup.com/version: "0123456789abcdef0123456789abcdef"}
+  annotations:
+    altershield.defense.antgroup.com/release: "2"
+    altershield.defense.antgroup.com/held: "2"
+    altershield.defense.antgroup.com/frozen: '{"release":2,"by":["elsewhere/lock"],"concurrent":5}'
+spec:
+  suspend: true
+  schedule: "0 0 1 1 *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: sleep, image: busybox}]}}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: midway
+  namespace: elsewhere
+  labels: {admission-webhook-altershield.antgroup.com/version: "0123456789abcdef0123456789abcdef"}
+  annotations:
+    altershield.defense.antgroup.com/release: "1"
+    altershield.defense.antgroup.com/held: "1"
+    altershield.defense.antgroup.com/frozen: '{"release":1,"by":["elsewhere/lock"],"concurrent":5}'
+spec:
+  suspend: true
+  template: {spec: {restartPolicy: Never, nodeSelector: {none: none}, containers: [{name: sleep, image: busybox}]}}
+---
 apiVersion: v1
 kind: Pod
 metadata:
@@ -120,11 +149,15 @@ func expectRolledOut(t *testing.T, kubectl func(args ...string) string) {
 		"deployment/midway":  {"{.spec.paused}{.spec.strategy.rollingUpdate.maxUnavailable}", "25%"},
 		"statefulset/midway": {"{.spec.updateStrategy.rollingUpdate.partition}", "3"},
 		"daemonset/midway":   {"{.spec.updateStrategy.type}", "RollingUpdate"},
+		"cronjob/midway":     {"{.spec.suspend}", "false"},
+		"job/midway":         {"{.spec.suspend}", "false"},
 		"pod/unstarted":      {"{.spec.schedulingGates}", ""},
 		"pod/unready":        {`{.status.conditions[?(@.type=="altershield.defense.antgroup.com/verified")].status}`, "True"},
 	} {
 		g.Expect(kubectl("get", object, "--namespace=elsewhere", "-o=jsonpath="+field[0])).To(Equal(field[1]), object)
 		g.Expect(kubectl("get", object, "--namespace=elsewhere", `-o=jsonpath={.metadata.annotations.altershield\.defense\.antgroup\.com/paced}`)).
+			To(BeEmpty(), object)
+		g.Expect(kubectl("get", object, "--namespace=elsewhere", `-o=jsonpath={.metadata.annotations.altershield\.defense\.antgroup\.com/frozen}`)).
 			To(BeEmpty(), object)
 		kubectl("delete", object, "--namespace=elsewhere", "--cascade=foreground")
 	}
@@ -133,9 +166,11 @@ func expectRolledOut(t *testing.T, kubectl func(args ...string) string) {
 // readAgain are permissions of the hook for a patch that was rejected because its workload had changed, which is chance here.
 func readAgain() []audit.Exception {
 	var exceptions []audit.Exception
-	for _, resource := range []string{"statefulsets", "daemonsets"} {
+	for resource, group := range map[string]string{
+		"statefulsets": "apps", "daemonsets": "apps", "cronjobs": "batch", "jobs": "batch",
+	} {
 		exceptions = append(exceptions, audit.Exception{
-			Permission: grant.Permission{Group: "apps", Resource: resource, Verb: "get"},
+			Permission: grant.Permission{Group: group, Resource: resource, Verb: "get"},
 			Reason:     "It reads a workload again where its patch was rejected.",
 		})
 	}
