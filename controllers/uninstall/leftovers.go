@@ -37,6 +37,8 @@ import (
 type leftovers struct {
 	// resume are the commands that resume the rollouts paused by the operator.
 	resume []string
+	// unknown are the declared kinds whose workloads can't be looked at.
+	unknown []unknown
 	// namespaces are the opted-in namespaces.
 	namespaces []string
 	// workloads are the kinds that have workloads with traces, and their numbers.
@@ -52,7 +54,7 @@ type marked struct {
 
 // survey finds the leftovers.
 func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
-	var left leftovers
+	left := leftovers{unknown: u.unknown}
 	for _, kind := range u.kinds {
 		found, err := index.List(ctx, u.client, kind)
 		if err != nil {
@@ -140,6 +142,9 @@ func (l leftovers) String() string {
 			fmt.Fprintf(&text, "  %s\n", command)
 		}
 	}
+	for _, kind := range l.unknown {
+		text.WriteString(kind.String())
+	}
 	if len(l.workloads)+l.pods+l.revisions+len(l.namespaces) == 0 {
 		return text.String()
 	}
@@ -159,8 +164,8 @@ func (l leftovers) String() string {
 	}
 	text.WriteString("To remove it as well (no pod restarts, as the version label in pod templates stays):\n")
 	for _, workloads := range l.workloads {
-		fmt.Fprintf(&text, "  kubectl annotate %s -A --all %s\n", workloads.kind.Resource(), removals(workloadAnnotations()))
-		fmt.Fprintf(&text, "  kubectl label %s -A --all %s\n", workloads.kind.Resource(), removals(workloadLabels()))
+		fmt.Fprintf(&text, "  kubectl annotate %s -A --all %s\n", workload.ControlledKindName(workloads.kind), removals(workloadAnnotations()))
+		fmt.Fprintf(&text, "  kubectl label %s -A --all %s\n", workload.ControlledKindName(workloads.kind), removals(workloadLabels()))
 	}
 	fmt.Fprintf(&text, "  kubectl label pods -A -l %[1]s %[1]s-\n", appv1alpha1.LabelOperateFinished)
 	for _, recordLabel := range recordLabels() {

@@ -63,9 +63,11 @@ const (
 
 // Uninstaller removes the operator from a cluster.
 type Uninstaller struct {
-	kinds  workload.Registry
-	client client.Client
-	out    io.Writer
+	kinds workload.Registry
+	// unknown are the declared kinds that kinds lacks.
+	unknown []unknown
+	client  client.Client
+	out     io.Writer
 	Options
 }
 
@@ -74,6 +76,7 @@ func New(config *rest.Config, kinds workload.Registry, options Options, out io.W
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client can only delete kinds of its scheme
+	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
 	writer, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
@@ -90,10 +93,10 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 	if u.KeepRecords {
 		remove = u.release
 	}
-	if err := remove(ctx); err != nil {
+	if err := u.learnKinds(ctx); err != nil {
 		return err
 	}
-	if err := u.letGo(ctx); err != nil {
+	if err := remove(ctx); err != nil {
 		return err
 	}
 	left, err := u.survey(ctx)
@@ -105,10 +108,20 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 }
 
 // removeAll removes the operator: first its admission, so that no release is denied meanwhile; then its records, while it runs and can
-// release them; then the operator itself; its rights last.
+// release them; then the operator itself; its rights last. Without a running operator, it lets workloads go before it removes their
+// ControlledKinds, which the next run after an error would lack.
 func (u *Uninstaller) removeAll(ctx context.Context) error {
 	if err := u.removeAdmission(ctx); err != nil {
 		return err
+	}
+	runs, err := u.operatorRuns(ctx)
+	if err != nil {
+		return err
+	}
+	if !runs {
+		if err := u.letGo(ctx); err != nil {
+			return err
+		}
 	}
 	if err := u.removeRecords(ctx); err != nil {
 		return err
@@ -116,16 +129,22 @@ func (u *Uninstaller) removeAll(ctx context.Context) error {
 	if err := u.removeNamespace(ctx); err != nil {
 		return err
 	}
-	return u.removeKinds(ctx, "rbac.authorization.k8s.io", "ClusterRoleBinding", "ClusterRole")
+	if err := u.removeKinds(ctx, "rbac.authorization.k8s.io", "ClusterRoleBinding", "ClusterRole"); err != nil {
+		return err
+	}
+	return u.letGo(ctx)
 }
 
-// release removes what must not outlive the operator: its admission, its Deployment, and then its finalizers, which it would restore.
-// The records stay for an operator that is installed again.
+// release removes what must not outlive the operator: its admission, its Deployment, and then its holds and finalizers, which it would
+// restore. The records stay for an operator that is installed again.
 func (u *Uninstaller) release(ctx context.Context) error {
 	if err := u.removeAdmission(ctx); err != nil {
 		return err
 	}
 	if err := u.removeManager(ctx); err != nil {
+		return err
+	}
+	if err := u.letGo(ctx); err != nil {
 		return err
 	}
 	return u.await(ctx, releaseTimeout, u.removeFinalizers)
@@ -254,7 +273,7 @@ func (u *Uninstaller) removeFinalizers(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	ended, err := u.removeFinalizer(ctx, "ControlledKind", appv1alpha1.FinalizerKind,
-		"rollouts of this kind that the operator holds, if any, stay held: see the annotation "+appv1alpha1.AnnotationHeld)
+		"its rollouts that the operator still holds or paces, if any, stay so: see the annotations "+appv1alpha1.AnnotationHeld+" and "+appv1alpha1.AnnotationPaced)
 	return released && ended, err
 }
 

@@ -134,8 +134,11 @@ func (b *bench) letsRecordsOfADeadOperatorGo(t *testing.T) {
 	b.kubectl(t, "-n altershieldoperator-system scale deployment altershieldoperator-controller-manager --replicas=0",
 		"-n altershieldoperator-system rollout status deployment/altershieldoperator-controller-manager --timeout=3m")
 	b.record(t)
+	b.pace(t)
 
 	said := b.uninstall(t, patience)
+	g.Expect(said).To(MatchRegexp(`(?s)LeaderWorkerSet default/midway: its release is rolled out at once\n.*ControlledKind leaderworkersets.leaderworkerset.x-k8s.io: removed its finalizer`))
+	b.expectRolledOut(t)
 	g.Expect(said).To(ContainSubstring("ChangeWorkload default/stuck: removed its finalizer"))
 	g.Expect(said).NotTo(ContainSubstring("waiting for the operator"))
 	b.expectNothingLeft(t)
@@ -155,6 +158,7 @@ func (b *bench) keepsRecords(t *testing.T) {
 	g := NewWithT(t)
 	b.install(t)
 	b.record(t)
+	b.pace(t)
 	b.kubectl(t, "create deployment sleep --image=busybox",
 		"annotate deployment sleep altershield.defense.antgroup.com/release=1 altershield.defense.antgroup.com/held=1", "rollout pause deployment sleep")
 
@@ -162,6 +166,8 @@ func (b *bench) keepsRecords(t *testing.T) {
 	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* Deployment .*ChangeWorkload default/stuck: removed its finalizer`))
 	g.Expect(said).To(ContainSubstring("\n  kubectl -n default rollout resume deployment/sleep\n"))
 	g.Expect(b.kubectl(t, "get changeworkload stuck -o jsonpath={.metadata.finalizers}")).To(BeEmpty())
+	g.Expect(b.kubectl(t, "get controlledkind leaderworkersets.leaderworkerset.x-k8s.io -o jsonpath={.spec.mode}{.metadata.finalizers}")).To(Equal("Enforce"))
+	b.expectRolledOut(t)
 	g.Expect(b.kubectl(t, "-n altershieldoperator-system get deployments,pods -o name")).To(BeEmpty())
 	g.Expect(b.run(t, Options{Namespace: operator.Namespace, KeepRecords: true})).NotTo(ContainSubstring("deleted "))
 
@@ -214,6 +220,41 @@ spec:
   createTimeUnix: 1767225600
 `), 0o600)).To(Succeed())
 	b.kubectl(t, "create -f "+file)
+}
+
+// pace creates a workload of a declared kind that waits at a step.
+func (b *bench) pace(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "midway.yaml")
+	NewWithT(t).Expect(os.WriteFile(file, []byte(`apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata:
+  name: midway
+  namespace: default
+  labels: {admission-webhook-altershield.antgroup.com/version: "0123456789abcdef0123456789abcdef"}
+  annotations:
+    altershield.defense.antgroup.com/release: "2"
+    altershield.defense.antgroup.com/paced: |-
+      {"release":2,"policy":"default/careful","lever":"Partition","from":{"/spec/rolloutStrategy/rollingUpdateConfiguration/partition":1}}
+spec:
+  replicas: 3
+  rolloutStrategy: {type: RollingUpdate, rollingUpdateConfiguration: {partition: 2147483647, maxUnavailable: 1, maxSurge: 0}}
+  leaderWorkerTemplate: {size: 1, workerTemplate: {spec: {containers: [{name: web, image: busybox}]}}}
+`), 0o600)).To(Succeed())
+	const name = "leaderworkersets.leaderworkerset.x-k8s.io"
+	b.kubectl(t, "create -f ../workload/declared/testdata/crds/leaderworkersets.yaml", "wait --for=condition=Established crd/"+name,
+		"apply -f ../../config/samples/kinds/leaderworkerset.yaml",
+		`patch controlledkind `+name+` --type=merge -p {"metadata":{"finalizers":["altershield.defense.antgroup.com/kind"]},"spec":{"mode":"Enforce"}}`,
+		"create -f "+file)
+}
+
+// expectRolledOut checks that this workload doesn't wait any more, and removes it with its kind.
+func (b *bench) expectRolledOut(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(b.kubectl(t, "get leaderworkerset midway -o jsonpath={.spec.rolloutStrategy.rollingUpdateConfiguration.partition}")).To(Equal("1"))
+	g.Expect(b.kubectl(t, "get leaderworkerset midway -o jsonpath={.metadata.annotations}")).NotTo(ContainSubstring("altershield.defense.antgroup.com/paced"))
+	b.kubectl(t, "delete crd leaderworkersets.leaderworkerset.x-k8s.io --timeout=3m", "delete clusterrole altershield-kind-leaderworkersets.leaderworkerset.x-k8s.io")
 }
 
 // uninstall removes the operator and returns the output.
@@ -341,12 +382,12 @@ The following remains, without effect:
   2 ControllerRevisions with pod templates of verified releases, owned by their workloads
 `))
 	g.Expect(left.String()).To(And(
-		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/break-glass- "),
+		ContainSubstring("\n  kubectl annotate statefulsets.apps -A --all altershield.defense.antgroup.com/break-glass- "),
 		ContainSubstring(" altershield.defense.antgroup.com/parked- "),
 		ContainSubstring(" altershield.defense.antgroup.com/held- altershield.defense.antgroup.com/held-from- "),
 		ContainSubstring(" altershield.defense.antgroup.com/frozen- "),
 		ContainSubstring(" altershield.defense.antgroup.com/break-glass- "),
-		ContainSubstring("\n  kubectl label daemonsets -A --all admission-webhook-altershield.antgroup.com/version- "),
+		ContainSubstring("\n  kubectl label daemonsets.apps -A --all admission-webhook-altershield.antgroup.com/version- "),
 		// The controllers' own ControllerRevisions carry a version, too, and stay.
 		ContainSubstring("\n  kubectl delete controllerrevisions -A -l admission-webhook-altershield.antgroup.com/version,app.kubernetes.io/deployment-name\n"),
 		ContainSubstring("\n  kubectl delete controllerrevisions -A -l admission-webhook-altershield.antgroup.com/version,altershield.defense.antgroup.com/workload\n")))

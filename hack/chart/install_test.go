@@ -145,6 +145,7 @@ func (p testPlane) playHook(t *testing.T) {
 	g.Expect(added(nil, everything(kubectl))).NotTo(ContainElement(MatchRegexp("^(Pod|ReplicaSet|Deployment|[A-Za-z]+WebhookConfiguration|(Validating|Mutating)AdmissionPolicy.*) ")))
 	p.expectLeastPrivilege(t)
 	kubectl("delete", "serviceaccount,role,rolebinding,networkpolicy,clusterrole,clusterrolebinding", hook.Name, "--namespace=elsewhere")
+	kubectl("delete", "clusterrolebinding/"+hook.Name+"-kinds", "clusterrole/altershield-kind-widgets.example.com")
 }
 
 // expectLeastPrivilege compares the requests of the hook with its permissions.

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -112,6 +113,21 @@ spec:
   suspend: true
   template: {spec: {restartPolicy: Never, nodeSelector: {none: none}, containers: [{name: sleep, image: busybox}]}}
 ---
+apiVersion: example.com/v1
+kind: Widget
+metadata:
+  name: midway
+  namespace: elsewhere
+  labels: {admission-webhook-altershield.antgroup.com/version: "0123456789abcdef0123456789abcdef"}
+  annotations:
+    altershield.defense.antgroup.com/release: "2"
+    altershield.defense.antgroup.com/paced: |-
+      {"release":2,"policy":"elsewhere/careful","lever":"Partition","traffic":"With","from":{"/spec/partition":3}}
+spec:
+  replicas: 4
+  partition: 2147483647
+  template: {spec: {containers: [{name: sleep, image: busybox}]}}
+---
 apiVersion: v1
 kind: Pod
 metadata:
@@ -133,12 +149,64 @@ spec:
   containers: [{name: sleep, image: busybox}]
 `
 
+// widgets is a declared kind.
+const widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: altershield-kind-widgets.example.com
+  labels: {altershield.defense.antgroup.com/aggregate-to-kinds: "true"}
+rules:
+- {apiGroups: [example.com], resources: [widgets], verbs: [get, list, watch, patch]}
+- {apiGroups: [example.com], resources: [widgets/finalizers], verbs: [update]}
+---
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ControlledKind
+metadata:
+  name: widgets.example.com
+  finalizers: [altershield.defense.antgroup.com/kind]
+spec:
+  version: v1
+  mode: Enforce
+  release: {templates: [spec.template]}
+  pods: {by: Owner}
+  counts: {desired: spec.replicas}
+  pace: {partition: {path: spec.partition, counts: Old}}
+`
+
 // leaveMidway creates workloads and pods whose release is in the middle of its steps.
 func leaveMidway(t *testing.T, kubectl func(args ...string) string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "midway.yaml")
-	NewWithT(t).Expect(os.WriteFile(file, []byte(midway), 0o600)).To(Succeed())
-	kubectl("apply", "--filename="+file)
+	g := NewWithT(t)
+	apply := func(text string) {
+		file := filepath.Join(t.TempDir(), "midway.yaml")
+		g.Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
+		kubectl("apply", "--filename="+file)
+	}
+	apply(widgets)
+	kubectl("wait", "--for=condition=Established", "crd/widgets.example.com")
+	g.Eventually(func() string {
+		return kubectl("get", "clusterrole", "altershieldoperator-kinds-role", "-o=jsonpath={.rules}")
+	}, time.Minute, time.Second).
+		Should(ContainSubstring("widgets"))
+	apply(midway)
 }
 
 // expectRolledOut expects that nothing holds back these releases any more, and deletes them.
@@ -151,6 +219,7 @@ func expectRolledOut(t *testing.T, kubectl func(args ...string) string) {
 		"daemonset/midway":   {"{.spec.updateStrategy.type}", "RollingUpdate"},
 		"cronjob/midway":     {"{.spec.suspend}", "false"},
 		"job/midway":         {"{.spec.suspend}", "false"},
+		"widget/midway":      {"{.spec.partition}", "3"},
 		"pod/unstarted":      {"{.spec.schedulingGates}", ""},
 		"pod/unready":        {`{.status.conditions[?(@.type=="altershield.defense.antgroup.com/verified")].status}`, "True"},
 	} {
@@ -161,13 +230,18 @@ func expectRolledOut(t *testing.T, kubectl func(args ...string) string) {
 			To(BeEmpty(), object)
 		kubectl("delete", object, "--namespace=elsewhere", "--cascade=foreground")
 	}
+	kubectl("delete", "controlledkind/widgets.example.com", "crd/widgets.example.com")
 }
 
-// readAgain are permissions of the hook for a patch that was rejected because its workload had changed, which is chance here.
+// readAgain are permissions of the hook for a patch that was rejected because its workload had changed, which is chance here, and those of
+// the role for declared kinds that it doesn't need.
 func readAgain() []audit.Exception {
-	var exceptions []audit.Exception
+	exceptions := []audit.Exception{
+		{Permission: grant.Permission{Group: "example.com", Resource: "widgets", Verb: "watch"}, Reason: "The role is that of the operator."},
+		{Permission: grant.Permission{Group: "example.com", Resource: "widgets/finalizers", Verb: "update"}, Reason: "The role is that of the operator."},
+	}
 	for resource, group := range map[string]string{
-		"statefulsets": "apps", "daemonsets": "apps", "cronjobs": "batch", "jobs": "batch",
+		"statefulsets": "apps", "daemonsets": "apps", "cronjobs": "batch", "jobs": "batch", "widgets": "example.com",
 	} {
 		exceptions = append(exceptions, audit.Exception{
 			Permission: grant.Permission{Group: group, Resource: resource, Verb: "get"},

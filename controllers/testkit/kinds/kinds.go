@@ -32,11 +32,8 @@ import (
 // Sample compiles a sample for the CRD with this plural, in the mode Enforce. root is the way to the root of the module.
 func Sample(t testing.TB, root, sample, plural string) declared.Kind {
 	t.Helper()
-	var kind appv1alpha1.ControlledKind
-	read(t, filepath.Join(root, "config", "samples", "kinds", sample+".yaml"), &kind)
-	var crd apiextensionsv1.CustomResourceDefinition
-	read(t, filepath.Join(root, crdOf(plural)), &crd)
-	definition, err := declared.DefinitionOf(&crd, "")
+	kind, crd := Objects(t, root, sample, plural)
+	definition, err := declared.DefinitionOf(crd, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +41,22 @@ func Sample(t testing.TB, root, sample, plural string) declared.Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind.Spec.Mode = appv1alpha1.ModeEnforce
-	compiled, problems := compiler.Compile(&kind, definition)
+	compiled, problems := compiler.Compile(kind, definition)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
 	return compiled
+}
+
+// Objects returns what Sample compiles.
+func Objects(t testing.TB, root, sample, plural string) (*appv1alpha1.ControlledKind, *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	var kind appv1alpha1.ControlledKind
+	read(t, filepath.Join(root, "config", "samples", "kinds", sample+".yaml"), &kind)
+	kind.Spec.Mode = appv1alpha1.ModeEnforce
+	var crd apiextensionsv1.CustomResourceDefinition
+	read(t, filepath.Join(root, crdOf(plural)), &crd)
+	return &kind, &crd
 }
 
 // crdOf returns the file of a CRD: the one of KubernetesCluster is a sample, the others are testdata.
