@@ -270,7 +270,7 @@ func TestReconcileTellsTheEndOfAFreezeThatIsUnlocked(t *testing.T) {
 	b.step(60)
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(2))
-	g.Expect(robot.bodies[1]).To(And(ContainSubstring("shop/lock: the freeze has ended"), ContainSubstring("INC-7")))
+	g.Expect(robot.bodies[1]).To(And(ContainSubstring("shop/lock: the freeze has ended"), ContainSubstring(`INC\\-7`)))
 	b.step(60)
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(2), "once")
