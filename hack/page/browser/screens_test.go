@@ -96,7 +96,9 @@ func TestDeliveryShowsTheFourKeys(t *testing.T) {
 		record("b", 2, 7*day, "Verified", object{"type": "Rollback", "rollback": object{"time": ago(7*day + 20*time.Minute)}}),
 		record("b", 3, 6*day, "Superseded", nil), record("b", 4, 5*day, "Unchecked", nil), record("b", 5, 4*day, "Verified", object{"type": "Repair"}),
 	}})
-	page := open(t, of, look{route: "/dora"})
+	page := open(t, of, look{})
+	page.shows("main", "shop/web") // with the time of the plugin
+	page.goTo("/dora")
 	page.shows(".tiles", "0.7 per week", "40%", "30m median", "1h median")
 	page.shows("main", "Left out: 1 superseded, 1 not checked.", "66.7% of verified releases have no commit time.")
 	page.shows("section:has(#namespaces)", "shop", "40%", "42.9%")
