@@ -34,9 +34,8 @@ import (
 
 // unknown is a declared kind whose workloads can't be looked at.
 type unknown struct {
-	// name is that of the ControlledKind.
-	name string
-	why  error
+	// name is that of the ControlledKind, why what keeps it from being looked at.
+	name, why string
 }
 
 // learnKinds adds the declared kinds of which the operator may hold or pace workloads. Without their ControlledKinds, the fields that do so are
@@ -75,20 +74,20 @@ func (u *Uninstaller) learnKind(ctx context.Context, compiler *declared.Compiler
 	case apierrors.IsNotFound(err): // there are no workloads
 		return nil
 	case apierrors.IsForbidden(err):
-		u.unknown = append(u.unknown, unknown{controlled.Name, err})
+		u.unknown = append(u.unknown, unknown{controlled.Name, err.Error()})
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading CustomResourceDefinition %s: %w", controlled.Name, err)
 	}
-	kind, err := compile(compiler, controlled, &crd)
-	if err != nil {
-		u.unknown = append(u.unknown, unknown{controlled.Name, err})
+	kind, why := compile(compiler, controlled, &crd)
+	if kind == nil {
+		u.unknown = append(u.unknown, unknown{controlled.Name, why})
 		return nil
 	}
 	err = u.client.List(ctx, kind.NewList(), client.Limit(1))
 	switch {
 	case apierrors.IsForbidden(err):
-		u.unknown = append(u.unknown, unknown{controlled.Name, err})
+		u.unknown = append(u.unknown, unknown{controlled.Name, err.Error()})
 	case err != nil:
 		return fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
 	default:
@@ -97,16 +96,17 @@ func (u *Uninstaller) learnKind(ctx context.Context, compiler *declared.Compiler
 	return nil
 }
 
-func compile(compiler *declared.Compiler, controlled *appv1alpha1.ControlledKind, crd *apiextensionsv1.CustomResourceDefinition) (workload.Kind, error) {
+// compile compiles a declared kind, or returns why that is impossible.
+func compile(compiler *declared.Compiler, controlled *appv1alpha1.ControlledKind, crd *apiextensionsv1.CustomResourceDefinition) (kind workload.Kind, why string) {
 	definition, err := declared.DefinitionOf(crd, controlled.Spec.Version)
 	if err != nil {
-		return nil, err
+		return nil, err.Error()
 	}
-	kind, problems := compiler.Compile(controlled, definition)
+	compiled, problems := compiler.Compile(controlled, definition)
 	if len(problems) > 0 {
-		return nil, problems.ToAggregate()
+		return nil, problems.ToAggregate().Error()
 	}
-	return kind, nil
+	return compiled, ""
 }
 
 // String returns the command that lists the workloads of the kind that the operator holds or paces, and what to do with them.
@@ -115,7 +115,7 @@ func (k unknown) String() string {
 	for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationPaced} {
 		fields = append(fields, fmt.Sprintf("{.metadata.annotations.%s}", strings.ReplaceAll(key, ".", `\.`)))
 	}
-	return fmt.Sprintf("\nNOT LOOKED AT: the %s, some of which may be paused or in the middle of their steps (%v). List the annotations %s, %s and %s. "+
+	return fmt.Sprintf("\nNOT LOOKED AT: the %s, some of which may be paused or in the middle of their steps (%s). List the annotations %s, %s and %s. "+
 		"Where there are any, restore the fields that they name, or end the partition or pause:\n"+
 		"  kubectl get %s -A -o jsonpath='{range .items[*]}{.metadata.namespace}/{.metadata.name} %s{\"\\n\"}{end}'\n",
 		k.name, k.why, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationPaced, k.name, strings.Join(fields, " "))

@@ -140,17 +140,22 @@ func TestFindingsOfRandomReleases(t *testing.T) {
 		t.Fatalf("%d findings, want %d", len(lines), len(want))
 	}
 	for i, f := range findings {
-		fields := strings.Fields(want[i])
-		same := fields[0] == string(f.Verdict) && fields[1] == string(f.Reason)
-		for j, number := range numbersOf(f) {
-			wanted, err := strconv.ParseFloat(fields[2+j], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			same = same && (number == wanted || math.IsNaN(number) && math.IsNaN(wanted) || math.Abs(number-wanted) <= 1e-9*math.Abs(wanted))
-		}
-		if !same {
+		if !isFinding(t, f, strings.Fields(want[i])) {
 			t.Errorf("finding %d is\n%s, want\n%s", i, lines[i], want[i])
 		}
 	}
+}
+
+// isFinding reports whether a finding is the one of these fields, to nine digits.
+func isFinding(t *testing.T, f statistics.Finding, fields []string) bool {
+	t.Helper()
+	same := fields[0] == string(f.Verdict) && fields[1] == string(f.Reason)
+	for i, number := range numbersOf(f) {
+		wanted, err := strconv.ParseFloat(fields[2+i], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same = same && (number == wanted || math.IsNaN(number) && math.IsNaN(wanted) || math.Abs(number-wanted) <= 1e-9*math.Abs(wanted))
+	}
+	return same
 }

@@ -133,12 +133,8 @@ func (r randomRelease) end(values []float64) {
 	}
 }
 
-// findings returns what checks find of the release.
-func (r randomRelease) findings() (lines []string) {
-	compared := appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{
-		Baseline: []appv1alpha1.RatioBaseline{"Auto", "Concurrent", "Before"}[r.IntN(3)], Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5,
-	}}
-	worse := []float64{1, 1, 3}[r.IntN(3)]
+// readings returns what a source answers to the queries of checks of errors, of latency and of a gauge. New pods are so many times worse.
+func (r randomRelease) readings(worse float64) (errors, slow, queue measure.Readings) {
 	isNew := map[string]bool{}
 	for i := range r.scene.New {
 		isNew[r.scene.New[i].Name] = true
@@ -146,43 +142,57 @@ func (r randomRelease) findings() (lines []string) {
 	read := func(queries int) measure.Readings {
 		return measure.Readings{Moments: r.moments, PodLabel: "pod", Answers: make([][]measure.Series, queries)}
 	}
-	errors, slow, queue := read(2), read(1), read(1)
+	errors, slow, queue = read(2), read(1), read(1)
 	commonBounds, replaced := r.IntN(4) > 0, r.IntN(3) == 0
 	for i, pod := range r.series {
 		bad := 4.0
 		if isNew[pod] {
 			bad *= worse
 		}
-		counted := r.counters(bad, 200)
-		if replaced && !isNew[pod] {
+		counted, ends := r.counters(bad, 200), replaced && !isNew[pod]
+		if ends {
 			r.end(counted[1])
 		}
 		if r.IntN(10) > 0 {
 			errors.Answers[0] = append(errors.Answers[0], measure.Series{Labels: map[string]string{"pod": pod}, Values: counted[0]})
 		}
 		errors.Answers[1] = append(errors.Answers[1], measure.Series{Labels: map[string]string{"pod": pod}, Values: counted[1]})
-		buckets := r.counters(120, 40, 30, 4*bad/4)
-		total := make([]float64, len(r.moments))
-		for j, bound := range []string{"0.1", "0.5", "1", "+Inf"} {
-			for t := range total {
-				total[t] += buckets[j][t]
-			}
-			if j == 1 && !commonBounds && i%2 == 0 {
-				bound = "0.7"
-			}
-			values := slices.Clone(total)
-			if replaced && !isNew[pod] {
-				r.end(values)
-			}
-			slow.Answers[0] = append(slow.Answers[0], measure.Series{Labels: map[string]string{"pod": pod, "le": bound}, Values: values})
-			if bound == "1" && r.IntN(10) == 0 {
-				slow.Answers[0] = append(slow.Answers[0], measure.Series{Labels: map[string]string{"pod": pod, "le": "1.0"}, Values: values})
-			}
+		second := "0.5"
+		if !commonBounds && i%2 == 0 {
+			second = "0.7"
 		}
-		level := r.counters(bad)[0]
-		queue.Answers[0] = append(queue.Answers[0], measure.Series{Labels: map[string]string{"pod": pod}, Values: level})
+		slow.Answers[0] = append(slow.Answers[0], r.histogram(pod, bad, []string{"0.1", second, "1", "+Inf"}, ends)...)
+		queue.Answers[0] = append(queue.Answers[0], measure.Series{Labels: map[string]string{"pod": pod}, Values: r.counters(bad)[0]})
 	}
 	errors.Past, slow.Past = r.before(errors), r.before(slow)
+	return errors, slow, queue
+}
+
+// histogram returns the series of a pod with four bounds. Now and then one of them comes twice, written in two ways.
+func (r randomRelease) histogram(pod string, bad float64, bounds []string, ends bool) (series []measure.Series) {
+	buckets, total := r.counters(120, 40, 30, bad), make([]float64, len(r.moments))
+	for j, bound := range bounds {
+		for t := range total {
+			total[t] += buckets[j][t]
+		}
+		values := slices.Clone(total)
+		if ends {
+			r.end(values)
+		}
+		series = append(series, measure.Series{Labels: map[string]string{"pod": pod, "le": bound}, Values: values})
+		if bound == "1" && r.IntN(10) == 0 {
+			series = append(series, measure.Series{Labels: map[string]string{"pod": pod, "le": "1.0"}, Values: values})
+		}
+	}
+	return series
+}
+
+// findings returns what checks find of the release.
+func (r randomRelease) findings() (lines []string) {
+	compared := appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{
+		Baseline: []appv1alpha1.RatioBaseline{"Auto", "Concurrent", "Before"}[r.IntN(3)], Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5,
+	}}
+	errors, slow, queue := r.readings([]float64{1, 1, 3}[r.IntN(3)])
 	terms := measure.Terms{Warmup: time.Duration(r.IntN(3)) * 15 * time.Second, Share: 0.01, Ended: r.IntN(4) > 0, Again: 15 * time.Second}
 	errorsCheck := ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: compared}}
 	slowCheck := latency.Check{Spec: &appv1alpha1.LatencyCheck{ThresholdSeconds: []string{"", "0.5"}[r.IntN(2)], RatioObjective: compared}}
