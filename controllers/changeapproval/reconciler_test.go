@@ -59,7 +59,7 @@ func approval(changes ...func(*appv1alpha1.ChangeApprovalSpec)) *appv1alpha1.Cha
 }
 
 func TestStatus(t *testing.T) {
-	const counted, lapsed = "True Counted it counts for release 12 of Deployment.apps web", "False Lapsed release 12 of Deployment.apps web isn't the present one"
+	const counted, lapsed = "True Counted it counts for release 12 of Deployment.apps web, as long as the ReleasePolicy lets its author decide", "False Lapsed release 12 of Deployment.apps web isn't the present one"
 	for _, row := range []struct {
 		name     string
 		approval *appv1alpha1.ChangeApproval

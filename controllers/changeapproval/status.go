@@ -37,7 +37,7 @@ func Status(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWo
 	case spec.ApprovedBy == "" || spec.UID == "":
 		reason, message = appv1alpha1.ReasonApprovalUnattributed, "the admission webhook did not record who created it: delete it and create another one"
 	case isPresent(approval, records):
-		value, reason, message = metav1.ConditionTrue, appv1alpha1.ReasonApprovalCounted, "it counts for "+release
+		value, reason, message = metav1.ConditionTrue, appv1alpha1.ReasonApprovalCounted, "it counts for "+release+", as long as the ReleasePolicy lets its author decide"
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: appv1alpha1.ConditionCounted, Status: value, Reason: reason, Message: message,

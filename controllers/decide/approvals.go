@@ -37,12 +37,13 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 		spec := &approval.Spec
 		concerns := spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 		switch {
-		case !concerns || approval.DeletionTimestamp != nil || !MayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy, spec.Groups):
-		case spec.Decision == appv1alpha1.DecisionDeny:
+		case !concerns || approval.DeletionTimestamp != nil || spec.ApprovedBy == "":
+		case spec.Decision == appv1alpha1.DecisionDeny: // also of a user whom the policy doesn't name any more: a denial ends when it is withdrawn
 			if denial == nil || approval.Name < denial.Name {
 				denial = approval
 			}
-		case spec.Decision == appv1alpha1.DecisionApprove && spec.ApprovedBy != workload.Spec.ReleasedBy && !slices.Contains(users, spec.ApprovedBy):
+		case spec.Decision != appv1alpha1.DecisionApprove || spec.ApprovedBy == workload.Spec.ReleasedBy || slices.Contains(users, spec.ApprovedBy):
+		case MayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy, spec.Groups):
 			users = append(users, spec.ApprovedBy)
 		}
 	}

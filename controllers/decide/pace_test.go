@@ -323,7 +323,9 @@ func TestDecidePaceNeedsApprovals(t *testing.T) {
 		row("not of a user of a group that the policy named before", list(approval("bob", ofGroup("sre"))), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"managers"}})),
 		row("not of a user who approved before the policy named groups", list(approval("bob")), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
 		row("not of a service account of a group", list(approval(robot, ofGroup("sre"))), "True AwaitingApproval", needs, only(appv1alpha1.Approvers{Groups: []string{"sre"}})),
-		row("not denied by a user who may not approve", list(approval("bob"), approval("eve", denies)), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{"bob"}})),
+		row("that a user denied whom the policy named before", list(approval("bob"), approval("eve", denies)), "True ApprovalDenied",
+			"step 3 of 3 is denied by ChangeApproval by-eve of eve: not on Friday", only(appv1alpha1.Approvers{Users: []string{"bob"}})),
+		row("not denied by an unknown user", list(approval("bob"), approval("", denies)), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{"bob"}})),
 		row("of two persons, not of one twice", list(approval("bob"), approval("bob")), "True AwaitingApproval",
 			"step 2 of 3 is done; step 3 of 3 needs 2 approvals (1 given): create a ChangeApproval of release 1", withPace(func(pace *decide.Pace) { pace.Policy.Spec.Steps[2].Approvals = 2 })),
 		row("not by a BreakGlass", nil, "True StepRunning", on, withFreeze(func(freeze *decide.Freeze) {
