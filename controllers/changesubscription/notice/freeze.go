@@ -81,11 +81,11 @@ func OfGoneFreezes(told []appv1alpha1.ToldFreeze, isThere func(types.UID) bool, 
 		if isThere(told[i].UID) {
 			continue
 		}
-		at := now
-		if until := told[i].Until.UTC(); until.Before(now) {
-			at = until
+		at, ordinal := now, told[i].StartedAt.Unix()
+		if until := told[i].Until.UTC(); !until.After(now) { // it ended by itself, which may wait to be told
+			at, ordinal = until, until.Unix()
 		}
-		ended = append(ended, freezeEvent(told[i], appv1alpha1.NotifyFreezeEnded, at, told[i].StartedAt.Unix()))
+		ended = append(ended, freezeEvent(told[i], appv1alpha1.NotifyFreezeEnded, at, ordinal))
 	}
 	return ended
 }

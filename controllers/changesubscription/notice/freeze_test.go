@@ -110,7 +110,11 @@ func TestOfGoneFreezesReturnsTheEndsOfThoseThatAreDeleted(t *testing.T) {
 	g.Expect(unlocked[0].Workload.Kind + " " + unlocked[0].Namespace + "/" + unlocked[0].Workload.Name + ": " + unlocked[0].Reason + ", " + unlocked[0].Message).To(
 		Equal("ChangeFreeze shop/lock: Park, INC-7"))
 	g.Expect(OfGoneFreezes(told, gone, after(1900))[0].ID).To(Equal(unlocked[0].ID), "once")
-	g.Expect(texts(OfGoneFreezes(told, gone, after(7200)))).To(Equal([]string{"FreezeEnded 3600"}), "at its own end, if that was earlier")
+	ended := OfGoneFreezes(told, gone, after(7200))
+	g.Expect(texts(ended)).To(Equal([]string{"FreezeEnded 3600"}), "at its own end, if that was earlier")
+	lock := lockOf(time.Hour, 1)
+	times, _ := calendar.Of(lock)
+	g.Expect(ended[0].ID).To(Equal(OfFreeze(lock, times, told, after(0), after(3700))[0].ID), "which may wait to be told")
 }
 
 func TestDeliverNotesTheFreezesWhoseEndIsToBeTold(t *testing.T) {

@@ -153,13 +153,17 @@ func Merge(events, before []Event) []Event {
 			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(&event)
 		})
 	})
-	found := make(map[string]bool, len(events))
+	found := make(map[string]int, len(events))
 	for i := range events {
-		found[events[i].ID] = true
+		found[events[i].ID] = i
 	}
 	for _, event := range before {
-		if !found[event.ID] {
+		i, isFound := found[event.ID]
+		switch {
+		case !isFound:
 			events = append(events, event)
+		case event.At.Before(events[i].At): // an event without a time of its own is of when it was seen first
+			events[i].At = event.At
 		}
 	}
 	slices.SortStableFunc(events, Compare)

@@ -127,6 +127,12 @@ func TestMergeKeepsWhatReleasesDontShowAnyMore(t *testing.T) {
 	NewWithT(t).Expect(ids([]Batch{{Events: merged}})).To(Equal([][]string{{"ReleaseSuspended a 1", "ReleaseRecovered a 2"}}))
 }
 
+func TestMergeKeepsTheTimeAtWhichAnEventWasSeenFirst(t *testing.T) {
+	first, again := happened("FreezeEnded", "a", 1), happened("FreezeEnded", "a", 1)
+	again.At = after(7200)
+	NewWithT(t).Expect(Merge([]Event{again}, []Event{first})).To(Equal([]Event{first}), "one that is looked at later isn't of then")
+}
+
 func TestTrimForgetsWhatIsOld(t *testing.T) {
 	g := NewWithT(t)
 	told := metav1.NewTime(start())
