@@ -18,6 +18,7 @@ package uninstall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -84,14 +85,15 @@ func (u *Uninstaller) learnKind(ctx context.Context, compiler *declared.Compiler
 		u.unknown = append(u.unknown, unknown{controlled.Name, why})
 		return nil
 	}
+	var answered apierrors.APIStatus
 	err = u.client.List(ctx, kind.NewList(), client.Limit(1))
 	switch {
-	case apierrors.IsForbidden(err):
-		u.unknown = append(u.unknown, unknown{controlled.Name, err.Error()})
-	case err != nil:
-		return fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
-	default:
+	case err == nil:
 		u.kinds = append(u.kinds, kind)
+	case errors.As(err, &answered) || meta.IsNoMatchError(err): // such as for want of a permission, or of the webhook that converts them
+		u.unknown = append(u.unknown, unknown{controlled.Name, err.Error()})
+	default:
+		return fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
 	}
 	return nil
 }

@@ -109,6 +109,7 @@ func TestUninstallerNamesDeclaredKindsThatItCanNotLookAt(t *testing.T) {
 	for name, row := range map[string]struct {
 		path    string
 		denied  string
+		broken  string
 		fails   string
 		named   string
 		problem string
@@ -116,6 +117,7 @@ func TestUninstallerNamesDeclaredKindsThatItCanNotLookAt(t *testing.T) {
 		"its declaration can't be compiled": {path: "spec.unheardOf", named: "spec.hold[0].path"},
 		"its CRD can't be read":             {path: "spec.updateStrategy.paused", denied: "CustomResourceDefinition", named: "no CustomResourceDefinition"},
 		"its workloads can't be listed":     {path: "spec.updateStrategy.paused", denied: "CloneSetList", named: "no CloneSetList"},
+		"its workloads can't be converted":  {path: "spec.updateStrategy.paused", broken: "CloneSetList", named: "conversion webhook"},
 		"the API server is away":            {path: "spec.updateStrategy.paused", fails: "CustomResourceDefinition", problem: "reading CustomResourceDefinition clonesets.apps.kruise.io: away"},
 		"the API server goes away":          {path: "spec.updateStrategy.paused", fails: "CloneSetList", problem: "listing CloneSets: away"},
 		"the API server was away":           {path: "spec.updateStrategy.paused", fails: "ControlledKindList", problem: "listing the ControlledKinds: away"},
@@ -130,6 +132,8 @@ func TestUninstallerNamesDeclaredKindsThatItCanNotLookAt(t *testing.T) {
 				switch gvk.Kind {
 				case row.denied:
 					return forbidden(gvk.Kind)
+				case row.broken:
+					return apierrors.NewInternalError(errors.New("conversion webhook failed"))
 				case row.fails:
 					return errors.New("away")
 				}

@@ -52,7 +52,7 @@ func (u *Uninstaller) letGo(ctx context.Context) error {
 }
 
 // free ends the paces of all releases and the waits of parked ones, and reports whether it could: a workload that is changed meanwhile is left
-// for the next attempt. So is one that the API server refuses to change, as long as it calls the webhooks that are gone: denied is its answer.
+// for the next attempt. So is one that can't be changed, as while the API server calls the webhooks that are gone: denied is the error.
 func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
 	free = true
 	for _, kind := range u.kinds {
@@ -66,12 +66,9 @@ func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
 				continue
 			}
 			written, err := workloadpatch.Apply(ctx, u.client, u.client, kind, object, change)
-			if apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
+			if err != nil { // it must not keep others held
 				free, denied = false, err
 				continue
-			}
-			if err != nil {
-				return false, nil, err
 			}
 			if free = free && written; written {
 				fmt.Fprintf(u.out, "%s %s: its release is rolled out at once\n", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object))
@@ -85,7 +82,8 @@ func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
 // failed stays held, also one that a freeze holds: that protects the users of the workload.
 func freeing(kind workload.Kind, object client.Object) workloadpatch.Change {
 	release := decide.ReleaseOf(object).Number
-	failed := has(object.GetLabels(), appv1alpha1.LabelSuspend) || has(object.GetAnnotations(), appv1alpha1.AnnotationParked)
+	failed := has(object.GetLabels(), appv1alpha1.LabelSuspend) || has(object.GetAnnotations(), appv1alpha1.AnnotationParked) ||
+		has(object.GetAnnotations(), appv1alpha1.AnnotationRefused)
 	if appv1alpha1.FrozenOf(object.GetAnnotations(), release) != nil && !failed {
 		return workloadpatch.LetGo(kind, object)
 	}

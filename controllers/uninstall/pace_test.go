@@ -158,6 +158,9 @@ func TestUninstallerLetsParkedReleasesGo(t *testing.T) {
 		"a user parked it for a failure": {
 			map[string]string{"held": "4", "frozen": frozen, "parked": `{"release":4}`}, nil, true, []string{"held", "frozen"},
 		},
+		"its template failed before, as a Job's": {
+			map[string]string{"held": "4", "frozen": frozen, "refused": "v3"}, nil, true, []string{"held", "frozen"},
+		},
 		"its release failed after a freeze of an earlier one": {
 			map[string]string{"held": "4", "frozen": `{"release":3,"by":["ops/friday"],"concurrent":5}`}, nil, true, []string{"held", "frozen"},
 		},

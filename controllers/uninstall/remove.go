@@ -144,10 +144,8 @@ func (u *Uninstaller) release(ctx context.Context) error {
 	if err := u.removeManager(ctx); err != nil {
 		return err
 	}
-	if err := u.letGo(ctx); err != nil {
-		return err
-	}
-	return u.await(ctx, releaseTimeout, u.removeFinalizers)
+	held := u.letGo(ctx) // a workload that can't be let go must not keep its records from being deleted
+	return errors.Join(held, u.await(ctx, releaseTimeout, u.removeFinalizers))
 }
 
 func (u *Uninstaller) removeAdmission(ctx context.Context) error {
