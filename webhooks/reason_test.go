@@ -127,6 +127,7 @@ func TestStampUpdateMovesTheReasonOfARequestToIt(t *testing.T) {
 		{"cut", release, all(goOn, because(strings.Repeat("x", 300))), goOnReason, "4:2 " + strings.Repeat("x", 253) + "...", ""},
 		{"not one from before, to go on", because("waits"), all(goOn, because("waits")), goOnReason, "", "waits"},
 		{"not one from before, for a rollback", because("waits"), all(rollback, because("waits")), rollbackReason, "", "waits"},
+		{"not of an earlier request that was the same", all(annotation(goOnKey, "4:3"), annotation(goOnReason, "4:2 CHG-1")), all(goOn, annotation(goOnReason, "4:2 CHG-1")), goOnReason, "", ""},
 		{"not of a request that is there already", goOn, all(goOn, because("CHG-1")), goOnReason, "", "CHG-1"},
 		{"and forgets it with the request", all(release, annotation(goOnReason, "4:2 CHG-1")), annotation(goOnReason, "4:2 CHG-1"), goOnReason, "", ""},
 	} {

@@ -37,9 +37,12 @@ func (m marks) settleRequests(old, updated marks, user string) {
 		case old.annotations[request]:
 		default:
 			m.annotations[about.by] = user
-			if updated.bringsReason(old) {
+			switch {
+			case updated.bringsReason(old):
 				m.annotations[about.reason] = asked + " " + reasonIn(updated)
 				delete(m.annotations, appv1alpha1.AnnotationReason) // the same may be given again, for something else
+			case updated.annotations[about.reason] == old.annotations[about.reason]: // of an earlier request, which may have been the same
+				delete(m.annotations, about.reason)
 			}
 		}
 	}

@@ -109,7 +109,7 @@ type session struct {
 	Language  string `json:"language"`
 	// Context is the one of the flag, without which the lines to copy would ask another cluster.
 	Context string `json:"context,omitempty"`
-	Now       string `json:"now"`
+	Now     string `json:"now"`
 }
 
 // begin asks the API server who the user is, which tells whether it answers at all.

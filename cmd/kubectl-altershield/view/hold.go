@@ -106,6 +106,7 @@ func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reas
 		return err
 	}
 	Annotate(object, appv1alpha1.AnnotationPauseReason, reason)
+	Annotate(object, appv1alpha1.AnnotationReason, "") // of a pause by an earlier version
 	operations := pauser.Resume(object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 	if paused {
 		operations = pauser.Pause(object)
