@@ -23,6 +23,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -47,7 +49,7 @@ const (
 	settle = 2 * time.Second
 	// recheck is the interval at which the gates are looked for, and the labels of workloads and namespaces are compared.
 	recheck = 5 * time.Minute
-	// recheckGates is that at which missing gates are looked for.
+	// recheckGates is that at which gates are looked for that were there a moment ago.
 	recheckGates = 10 * time.Second
 )
 
@@ -121,13 +123,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		problems = append(problems, r.write(ctx, policy, pace.InEffect{Workloads: matched[by], Paced: paced[by], Gates: gates}))
 	}
 	wait := recheck
-	if gates == appv1alpha1.ReasonNotGated && slices.ContainsFunc(policies.Items, needsGates) {
+	if slices.ContainsFunc(policies.Items, missesGates) {
 		wait = recheckGates
 	}
 	return ctrl.Result{RequeueAfter: wait}, errors.Join(problems...)
 }
 
-func needsGates(policy appv1alpha1.ReleasePolicy) bool { return len(policy.Spec.Steps) > 0 }
+// missesGates reports whether gates were there a moment ago: its paced releases are about to go on without.
+func missesGates(policy appv1alpha1.ReleasePolicy) bool {
+	return meta.IsStatusConditionPresentAndEqual(policy.Status.Conditions, appv1alpha1.ConditionGated, metav1.ConditionUnknown)
+}
 
 // write writes the status of a policy if it changed.
 func (r *Reconciler) write(ctx context.Context, policy *appv1alpha1.ReleasePolicy, is pace.InEffect) error {

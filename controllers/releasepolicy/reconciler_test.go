@@ -187,13 +187,19 @@ func TestReconcileFindsWhatAddsTheGates(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBench(t, append(row.objects, platform())...)
 			b.old = row.old
-			_, wait := b.reconcile()
+			b.reconcile()
 			NewWithT(t).Expect(meta.FindStatusCondition(b.status(system, "platform").Conditions, "Gated").Reason).To(Equal(row.expected))
-			if row.expected == "NotInstalled" {
-				NewWithT(t).Expect(wait).To(Equal(10*time.Second), "they are looked for sooner")
-			}
 		})
 	}
+}
+
+func TestReconcileLooksSoonerForGatesThatWereThere(t *testing.T) {
+	g, gated := NewWithT(t), platform()
+	gated.Status.Conditions = []metav1.Condition{{Type: "Gated", Status: "True", LastTransitionTime: metav1.Now()}}
+	b := newBench(t, gated)
+	_, wait := b.reconcile()
+	g.Expect(meta.FindStatusCondition(b.status(system, "platform").Conditions, "Gated").Reason).To(Equal("Missing"))
+	g.Expect(wait).To(Equal(10 * time.Second))
 }
 
 func TestReconcileReturnsErrors(t *testing.T) {
