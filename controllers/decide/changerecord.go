@@ -87,7 +87,7 @@ func PlanRecord(workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWo
 // may have that before the later release is recorded, which is what ends this one.
 func hadMovedOn(workload *appv1alpha1.ChangeWorkload) bool {
 	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
-	return !workload.Spec.Observed && workload.Status.ObservedRelease == workload.Spec.Release &&
+	return !workload.Spec.Observed && isObserved(workload) &&
 		verified != nil && verified.Reason == appv1alpha1.ReasonSuperseded
 }
 

@@ -135,7 +135,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
 	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
-	if workload.Status.ObservedRelease != workload.Spec.Release && delaysBatches(&status) {
+	if !isObserved(workload) && delaysBatches(&status) {
 		decision.Batches = nil // a batch that doesn't find the policies in the status would neither bake nor wait for a check
 	}
 	decision.finish(workload, status, now)
@@ -232,7 +232,7 @@ func firstNumber(last int64, seen Observation) int64 {
 // NumbersGiven returns how many numbers the batches of a release have, if last is the highest one. It includes those of earlier
 // releases until the status has the first number of this release.
 func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
-	if workload.Status.ObservedRelease != workload.Spec.Release {
+	if !isObserved(workload) {
 		return last
 	}
 	return last - max(workload.Status.FirstChangePod, 1) + 1

@@ -79,7 +79,7 @@ func NeedsFirstNodes(workload *appv1alpha1.ChangeWorkload) bool {
 
 // AwaitedFirstNodes returns the first nodes of a release that waits for them, nil where it doesn't.
 func AwaitedFirstNodes(workload *appv1alpha1.ChangeWorkload) []string {
-	if workload.Status.ObservedRelease != workload.Spec.Release || workload.Status.FirstNodes == nil || isFrozen(&workload.Status) ||
+	if !isObserved(workload) || workload.Status.FirstNodes == nil || isFrozen(&workload.Status) ||
 		!awaitsFirst(&workload.Status) {
 		return nil
 	}

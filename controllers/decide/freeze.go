@@ -92,7 +92,7 @@ func isFrozen(status *appv1alpha1.ChangeWorkloadStatus) bool {
 
 // IsFrozen reports whether a release waits for the end of a freeze.
 func IsFrozen(workload *appv1alpha1.ChangeWorkload) bool {
-	return isFrozen(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+	return isFrozen(&workload.Status) && isObserved(workload)
 }
 
 // awaitThaw sets whether the release waits for the end of a freeze, and until when at most.
@@ -129,7 +129,7 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 // pausesForFreeze reports whether the rollout of a release stays paused for a freeze: while it waits for its end, and until the stored status
 // shows why it doesn't any more. The releases that go on later count those that do.
 func pausesForFreeze(workload *appv1alpha1.ChangeWorkload, seen Observation, frozen bool) bool {
-	return frozen || seen.Freeze.Parked != nil && (workload.Status.ObservedRelease != workload.Spec.Release ||
+	return frozen || seen.Freeze.Parked != nil && (!isObserved(workload) ||
 		!meta.IsStatusConditionFalse(workload.Status.Conditions, appv1alpha1.ConditionFrozen))
 }
 
@@ -178,7 +178,7 @@ func wasResumed(status *appv1alpha1.ChangeWorkloadStatus, since time.Time) bool 
 }
 
 // IsThawing reports whether others may wait at the end of a freeze for a release: the freeze parked it and it waits as well, or it is under way
-// since, or nobody has observed yet what it waits for.
+// since, or it wasn't observed yet what it waits for.
 func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
 	status := &workload.Status
 	switch {
@@ -191,11 +191,6 @@ func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
 	}
 	frozen := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFrozen)
 	return isFrozen(status) || frozen != nil && frozen.Reason == appv1alpha1.ReasonThawed && isGoingOn(status)
-}
-
-// isObserved reports whether the status of a record is that of its release.
-func isObserved(workload *appv1alpha1.ChangeWorkload) bool {
-	return workload.Status.ObservedRelease == workload.Spec.Release
 }
 
 // isGoingOn reports whether the release of a status is under way: it replaces pods, runs or is about to, or its pods are checked.

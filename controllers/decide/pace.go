@@ -84,13 +84,13 @@ func isPaced(status *appv1alpha1.ChangeWorkloadStatus) bool {
 
 // IsPaced reports whether a release is rolled out in steps.
 func IsPaced(workload *appv1alpha1.ChangeWorkload) bool {
-	return isPaced(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+	return isPaced(&workload.Status) && isObserved(workload)
 }
 
 // StoredPace returns the condition Paced of the present release as it is stored, nil if there is none. Effects follow it rather than the next
 // status, so that users see a step before its pods.
 func StoredPace(workload *appv1alpha1.ChangeWorkload) *metav1.Condition {
-	if workload.Status.ObservedRelease != workload.Spec.Release {
+	if !isObserved(workload) {
 		return nil
 	}
 	return meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionPaced)

@@ -80,7 +80,7 @@ func overtaken(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int)
 	var ended []appv1alpha1.ChangeWorkload
 	for _, candidate := range newestFirst(older(workload, seen.Others)) {
 		switch {
-		case candidate.DeletionTimestamp != nil, candidate.Status.ObservedRelease != candidate.Spec.Release:
+		case candidate.DeletionTimestamp != nil, !isObserved(candidate):
 		case IsSettled(candidate), len(candidate.Status.VerifiedVersions) > 0:
 		case hasFailed(candidate) && (seen.Suspended || remembers(all, candidate.Spec.Reversion)):
 		default:
@@ -171,4 +171,9 @@ func verifiedVersions(workloads []appv1alpha1.ChangeWorkload, current string) []
 		}
 	}
 	return distinct(append(settled, remembered...), []string{current})
+}
+
+// isObserved reports whether the status of a record is that of its release.
+func isObserved(workload *appv1alpha1.ChangeWorkload) bool {
+	return workload.Status.ObservedRelease == workload.Spec.Release
 }

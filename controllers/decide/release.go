@@ -88,7 +88,7 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 
 // IsSettled reports whether a release was verified. The Success of a release without pods to check does not count.
 func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
-	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+	return wasVerified(&workload.Status) && isObserved(workload)
 }
 
 // IsInProgress reports whether pods of a release are awaited or checked, or the release was not reconciled yet. A release that waits for a
@@ -97,7 +97,7 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
 	case workload.DeletionTimestamp != nil:
 		return false
-	case workload.Status.ObservedRelease != workload.Spec.Release:
+	case !isObserved(workload):
 		return true
 	}
 	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)

@@ -84,7 +84,7 @@ func verify(
 		endHolds(status.Checks)
 		return 0
 	}
-	watched, begun := WatchedPolicies(workload, now), workload.Status.ObservedRelease == workload.Spec.Release
+	watched, begun := WatchedPolicies(workload, now), isObserved(workload)
 	if begun && len(watched) == 0 { // then the present policies were not looked for
 		return 0
 	}
@@ -119,7 +119,7 @@ func verify(
 // watches it afterwards. The last look at metrics is after that.
 func WatchedPolicies(workload *appv1alpha1.ChangeWorkload, now time.Time) []types.UID {
 	verification := workload.Status.Verification
-	if verification == nil || workload.Status.ObservedRelease != workload.Spec.Release {
+	if verification == nil || !isObserved(workload) {
 		return nil
 	}
 	if !wasVerified(&workload.Status) {
