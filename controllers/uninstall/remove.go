@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +37,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -51,8 +49,6 @@ const (
 	operatorName = prefix + "controller-manager"
 
 	poll = 500 * time.Millisecond
-	// releaseTimeout bounds the wait for the API server to delete records without finalizers. Each of its attempts takes up to a minute.
-	releaseTimeout = 3 * time.Minute
 	// stopTimeout bounds the wait for the pods of the operator to end.
 	stopTimeout = 2 * time.Minute
 	// namespaceTimeout bounds the wait for the deletion of the namespace, whose pods end gracefully.
@@ -204,56 +200,6 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 	return objects, nil
 }
 
-// removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds and ChangeFreezes come last: without
-// them the operator would end its holds as long as it finds a record, and a failed or parked release would continue.
-func (u *Uninstaller) removeRecords(ctx context.Context) error {
-	// Without the CRD of its parameters, the API server would refuse the pods that it matches.
-	if err := u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"); err != nil {
-		return err
-	}
-	runs, err := u.operatorRuns(ctx)
-	if err != nil {
-		return err
-	}
-	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes", "releasepolicies", "releasegates", "changeapprovals", "changeverdicts", "changerecords", "verificationpolicies", "verificationsources", "changesubscriptions"); err != nil {
-		return err
-	}
-	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds", "changefreezes", "breakglasses")
-}
-
-// removeDefinitions removes the operator's CustomResourceDefinitions of some resources. A running operator gets time to close the orders
-// of its releases at AlterShield Server. After that, or without a running one, the orders stay open there.
-func (u *Uninstaller) removeDefinitions(ctx context.Context, runs bool, what string, resources ...string) error {
-	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
-	definitions, err := u.remove(ctx, kind, func(name string) bool { // the group may have kinds of others
-		resource, group, _ := strings.Cut(name, ".")
-		return group == appv1alpha1.GroupVersion.Group && slices.Contains(resources, resource)
-	})
-	if err != nil || len(definitions) == 0 {
-		return err
-	}
-	if runs {
-		fmt.Fprintf(u.out, "waiting up to %s for the operator to release its %s\n", u.Patience, what)
-		switch err := u.await(ctx, u.Patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
-		case err == nil:
-			return nil
-		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
-			return err
-		}
-		fmt.Fprintln(u.out, "the operator didn't release them in time")
-	}
-	err = u.await(ctx, releaseTimeout, func(ctx context.Context) (bool, error) {
-		if _, err := u.removeFinalizers(ctx); err != nil {
-			return false, err
-		}
-		return u.allGone(ctx, definitions)
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for the deletion of the CRDs (look for other finalizers: kubectl get changeworkloads,changepods -A -o yaml): %w", err)
-	}
-	return nil
-}
-
 // operatorRuns reports whether a manager is ready.
 func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 	var manager appsv1.Deployment
@@ -262,59 +208,6 @@ func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("reading Deployment %s: %w", key, err)
 	}
 	return manager.Status.ReadyReplicas > 0, nil
-}
-
-// removeFinalizers removes the operator's finalizers from its records and ControlledKinds, and reports whether none is left.
-func (u *Uninstaller) removeFinalizers(ctx context.Context) (bool, error) {
-	released, err := u.removeFinalizer(ctx, "ChangeWorkload", appv1alpha1.FinalizerOrder, "its order at AlterShield Server, if any, stays open")
-	if err != nil {
-		return false, err
-	}
-	ended, err := u.removeFinalizer(ctx, "ControlledKind", appv1alpha1.FinalizerKind,
-		"its rollouts that the operator still holds or paces, if any, stay so: see the annotations "+appv1alpha1.AnnotationHeld+" and "+appv1alpha1.AnnotationPaced)
-	return released && ended, err
-}
-
-// removeFinalizer removes a finalizer from the objects of a kind of the operator, and reports whether none is left.
-func (u *Uninstaller) removeFinalizer(ctx context.Context, kind, finalizer, consequence string) (bool, error) {
-	found, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind(kind))
-	if err != nil {
-		return false, err
-	}
-	done := true
-	for _, object := range found {
-		before := object.DeepCopy()
-		if !controllerutil.RemoveFinalizer(object, finalizer) {
-			continue
-		}
-		name := object.Name
-		if object.Namespace != "" {
-			name = object.Namespace + "/" + name
-		}
-		err := u.client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		switch {
-		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-			done = false // changed or deleted meanwhile: the next call finds out
-			continue
-		case err != nil:
-			return false, fmt.Errorf("removing the finalizer of %s %s: %w", kind, name, err)
-		}
-		fmt.Fprintf(u.out, "%s %s: removed its finalizer; %s\n", kind, name, consequence)
-	}
-	return done, nil
-}
-
-func (u *Uninstaller) allGone(ctx context.Context, objects []*metav1.PartialObjectMetadata) (bool, error) {
-	for _, object := range objects {
-		err := u.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy())
-		if err == nil {
-			return false, nil
-		}
-		if !apierrors.IsNotFound(err) {
-			return false, fmt.Errorf("reading %s %s: %w", object.Kind, object.Name, err)
-		}
-	}
-	return true, nil
 }
 
 // removeManager removes the operator's Deployment and waits for its pods to end.
