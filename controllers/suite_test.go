@@ -94,6 +94,10 @@ var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	kube, err = client.NewWithWatch(plane.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	// A workload that is created before the webhooks of its kind are called stays without a version.
+	for _, kind := range []string{"statefulsets.apps", "daemonsets.apps", "cronjobs.batch", "jobs.batch"} {
+		enforced(ctx, kind)
+	}
 	for _, setting := range []string{"blocking", "branch", "stuck-rollback", "suspended-rollback", "park", "unstick", "refusal", "template-history", "release-history", "change-records", "record-days", "finished-label"} {
 		Eventually(func() string { return settingReason(ctx, setting) }).Should(Equal("InEffect"))
 	}
