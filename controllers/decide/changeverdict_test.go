@@ -61,7 +61,7 @@ func TestQuestionsAwaitVerdicts(t *testing.T) {
 		return decide.Questions(record, &checks.Scene{New: []checks.Pod{{}}}, at)
 	}
 	running, success := stored("Running", "Unknown", "Verifying"), stored("Success", "True", "AllPodsPassed")
-	asked, again, last := ask(now, running), ask(now.Add(15*time.Second), running), ask(now, success, entered(now))
+	asked, again, last := ask(now, running), ask(now.Add(15*time.Second), running), ask(now, success, entered(now.Add(-time.Hour)))
 	for _, questions := range [][]plugin.Question{asked, again, last} {
 		g.Expect(questions).To(HaveLen(1))
 		g.Expect(questions[0].ID).To(Equal("uid/1/web/drift"))

@@ -46,23 +46,38 @@ func storedResult(
 
 func isSameCheck(a, b *appv1alpha1.CheckResult) bool { return a.Policy == b.Policy && a.Name == b.Name }
 
-// enforce has the failures of a policy's checks count if its failWhen agrees. One that can't be evaluated excuses nothing. What counted
-// before still does.
+// enforce has the failures of a policy's checks count if its failWhen agrees and the mode wasn't lowered since. What counted before still does.
+// The results are in the order of the checks.
 func enforce(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult, rules *rule.Compiler) {
-	counts := true
-	if policy.FailWhen != "" {
-		verdicts := make(map[string]string, len(results))
-		for i := range results {
-			verdicts[results[i].Name] = string(results[i].Verdict)
-		}
-		holds, err := rules.FailWhen(policy.FailWhen, verdicts)
-		counts = holds || err != nil
-	}
+	counts := failsPods(policy.FailWhen, results, rules)
 	for i := range results {
 		result := &results[i]
-		enforced := result.Verdict == appv1alpha1.CheckFail && result.Mode == appv1alpha1.CheckEnforce
+		mode := LowerMode(result.Mode, LowerMode(policy.Mode, policy.Checks[i].Mode))
+		enforced := result.Verdict == appv1alpha1.CheckFail && mode == appv1alpha1.CheckEnforce
 		result.Enforced = result.Enforced || enforced && counts
 	}
+}
+
+// failsPods reports whether a failWhen has failures count, whatever verdict the pending checks will have: what counts is never taken back. One that
+// can't be evaluated excuses nothing.
+func failsPods(failWhen string, results []appv1alpha1.CheckResult, rules *rule.Compiler) bool {
+	if failWhen == "" {
+		return true
+	}
+	for _, end := range []appv1alpha1.CheckVerdict{appv1alpha1.CheckPass, appv1alpha1.CheckFail, appv1alpha1.CheckInconclusive, appv1alpha1.CheckSkipped} {
+		verdicts := make(map[string]string, len(results))
+		for i := range results {
+			verdict := results[i].Verdict
+			if verdict == appv1alpha1.CheckPending {
+				verdict = end
+			}
+			verdicts[results[i].Name] = string(verdict)
+		}
+		if holds, err := rules.FailWhen(failWhen, verdicts); err == nil && !holds {
+			return false
+		}
+	}
+	return true
 }
 
 func addPods(result *appv1alpha1.CheckResult, pods []appv1alpha1.CheckedPod) {

@@ -194,11 +194,11 @@ func shareOf(check measure.Check, of statistics.Budget) float64 {
 	return of.CountShare()
 }
 
-// watchEnd returns when a policy stops watching a release that was verified. One that enforces has looked for bakeSeconds before, unless it
-// passed early: then it has yet to see the pods that came later.
+// watchEnd returns when a policy stops watching a release that was verified. One with an enforced check has looked for bakeSeconds before, unless
+// it passed early: then it has yet to see the pods that came later.
 func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus) time.Time {
 	seconds := policy.WatchSeconds
-	if looks(policy) && (policy.Mode != appv1alpha1.CheckEnforce || passedEarly(policy, status)) {
+	if looks(policy) && (!bakesBatches(*policy) || passedEarly(policy, status)) {
 		seconds = max(seconds, policy.BakeSeconds)
 	}
 	return time.Unix(status.EntryTimeUnix+int64(seconds), 0)

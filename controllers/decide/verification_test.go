@@ -217,6 +217,9 @@ func TestDecideFailsPodsWhereFailWhenAgrees(t *testing.T) {
 		{"none", "", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
 		{"one that agrees", "checks.pods == 'Fail'", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
 		{"one that waits for another check", "checks.pods == 'Fail' && checks.few == 'Fail'", 2, "Running", []bool{false, false}, "shop/web few: Observe Pending  "},
+		{"one that another check may still excuse", "checks.pods == 'Fail' && checks.few != 'Pass'", 2, "Running", []bool{false, false}, "shop/web few: Observe Pending  "},
+		{"one that no other check can excuse", "checks.pods == 'Fail' && checks.few in ['Pass', 'Fail', 'Inconclusive', 'Skipped']", 2, "Suspend", []bool{true, false},
+			"shop/web few: Observe Pending  "},
 		{"one that another check fulfils", "checks.pods == 'Fail' && checks.few == 'Fail'", 3, "Suspend", []bool{true, false},
 			"shop/web few: Observe Fail CheckFailed the expression is false: newPods.size() < 3; sleep-1; sleep-2; sleep-3"},
 		{"one that can't be evaluated", "checks.missing == 'Fail'", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
@@ -251,6 +254,24 @@ func TestDecideKeepsAFailureThatCounted(t *testing.T) {
 	decision := decide.Decide(workload, see(5, under(policy), ran(1, 3), compiling(t)), now)
 	g.Expect(decision.Status.Checks).To(HaveLen(1))
 	g.Expect(decision.Status.Checks[0].Enforced).To(BeTrue())
+}
+
+func TestDecideHasNoFailureCountWhoseModeWasLoweredBefore(t *testing.T) {
+	g := NewWithT(t)
+	policy := checking("web", "Enforce")
+	policy.Spec.FailWhen = "checks.pods == 'Fail' && checks.few == 'Fail'"
+	policy.Spec.Checks = append(policy.Spec.Checks, appv1alpha1.VerificationCheck{
+		Name: "few", Type: "Rule", Rule: &appv1alpha1.RuleCheck{Expression: "newPods.size() < 3"},
+	})
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begunWith(t, policies(policy)))
+	workload.Status.Checks = []appv1alpha1.CheckResult{
+		{Policy: "shop/web", Name: "pods", Type: "PodHealth", Mode: "Enforce", Verdict: "Fail", Since: metav1.NewTime(now)},
+	}
+	policy.Spec.Mode = "Observe"
+	decision := decide.Decide(workload, see(5, under(policy), ran(1, 3), compiling(t)), now)
+	g.Expect(string(decision.Status.Status)).To(Equal("Running"))
+	g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(HavePrefix("shop/web pods: Enforce Fail"), HavePrefix("shop/web few: Observe Fail")))
+	g.Expect(decision.Status.Checks[0].Enforced).To(BeFalse())
 }
 
 // ofErrors has a policy look at the errors of the pods, every 15 seconds and for two minutes.
@@ -851,24 +872,32 @@ func TestAdvanceChangePodPassesABatchWhoseChecksPassedEarly(t *testing.T) {
 	g.Expect(batch.Status.PodResults).To(HaveEach(HaveField("Verdict", BeEquivalentTo("pass"))))
 }
 
-func TestWatchedPoliciesLookAtTheLastPodsAfterAnEarlyPass(t *testing.T) {
-	policy := checking("web", "Enforce", ofErrors)
+func TestWatchedPoliciesLookAtThePodsThatTheyHaveNotSeenForTheirTime(t *testing.T) {
 	passed := func(ago time.Duration) appv1alpha1.CheckResult {
 		return appv1alpha1.CheckResult{
 			Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: "Pass", Since: metav1.NewTime(now.Add(-ago)),
 		}
 	}
+	pending := appv1alpha1.CheckResult{
+		Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: "Inconclusive", Since: metav1.NewTime(now),
+	}
 	for name, row := range map[string]struct {
 		result  appv1alpha1.CheckResult
 		ago     time.Duration
 		watched int
+		// mode is that of the check, empty for that of the policy.
+		mode appv1alpha1.CheckMode
 	}{
-		"as early as a minute before":    {passed(2 * time.Minute), time.Minute, 1},
-		"until bakeSeconds later":        {passed(4 * time.Minute), 2 * time.Minute, 0},
-		"not after a pass in time":       {passed(time.Minute), time.Minute, 0},
-		"not after one that came by now": {passed(0), time.Minute, 0},
+		"as early as a minute before":    {passed(2 * time.Minute), time.Minute, 1, ""},
+		"until bakeSeconds later":        {passed(4 * time.Minute), 2 * time.Minute, 0, ""},
+		"not after a pass in time":       {passed(time.Minute), time.Minute, 0, ""},
+		"not after one that came by now": {passed(0), time.Minute, 0, ""},
+		"not where it had its time":      {pending, time.Minute, 0, ""},
+		"where it only observes":         {pending, time.Minute, 1, "Observe"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			policy := checking("web", "Enforce", ofErrors)
+			policy.Spec.Checks[0].Mode = row.mode
 			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-row.ago)), begun(policies(policy), row.result))
 			NewWithT(t).Expect(decide.WatchedPolicies(workload, now)).To(HaveLen(row.watched))
 		})

@@ -107,7 +107,7 @@ type InconclusiveFallback string
 const (
 	// InconclusiveHold has the pods wait until the check can tell, for a time.
 	InconclusiveHold InconclusiveFallback = "Hold"
-	// InconclusiveFail fails all new pods at the end of the check.
+	// InconclusiveFail fails all new pods at the end of the check; a check of the type PodHealth or Rule has none, and fails them at once.
 	InconclusiveFail InconclusiveFallback = "Fail"
 )
 

@@ -63,8 +63,9 @@ type VerificationTerms struct {
 	// +kubebuilder:default=15
 	// +optional
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
-	// failWhen says when failed checks of the policy fail their pods, if there is more than one: CEL over checks.<name>, which is Pending,
-	// Pass, Fail, Inconclusive or Skipped. Without it, each of them does.
+	// failWhen says when failed checks of the policy fail their pods, if there is more than one: CEL over checks.<name>, which is Pass, Fail,
+	// Inconclusive or Skipped. A failure counts once failWhen is true whatever verdict the pending checks will have. Without it, each failed
+	// check fails its pods.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	FailWhen string `json:"failWhen,omitempty"`
