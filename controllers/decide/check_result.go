@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,8 +94,7 @@ func hasPod(result *appv1alpha1.CheckResult, uid types.UID) bool {
 	return slices.ContainsFunc(result.Pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
 }
 
-// concludeChecks ends the checks of a release that found nothing once it is verified, except those with a last look, and sets the
-// progress of all.
+// concludeChecks ends the checks of a release that found nothing once it is verified, except those with a last look, and sums up all.
 func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	if status.Verification == nil || len(status.Checks) == 0 && status.Verification.Progress == "" { // as none was ever made
 		return
@@ -103,6 +103,7 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 		endHolds(status.Checks)
 	}
 	passed, failed, held := 0, "", ""
+	var wouldFail []string
 	for i := range status.Checks {
 		result := &status.Checks[i]
 		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && wasVerified(status) {
@@ -115,12 +116,16 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 			if failed == "" {
 				failed = ", " + result.Name + " Fail"
 			}
+			if result.Mode != appv1alpha1.CheckEnforce {
+				wouldFail = append(wouldFail, result.Name)
+			}
 		}
 		if held == "" && isHolding(result) {
 			held = ", " + result.Name + " holds"
 		}
 	}
 	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), cmp.Or(failed, held))
+	status.Verification.WouldFail = strings.Join(wouldFail, ",")
 }
 
 // unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once.

@@ -19,6 +19,7 @@ package decide_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,6 +237,7 @@ func TestDecideFailsPodsWhereFailWhenAgrees(t *testing.T) {
 			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(failed, row.few))
 			g.Expect([]bool{decision.Status.Checks[0].Enforced, decision.Status.Checks[1].Enforced}).To(Equal(row.enforced))
 			g.Expect(decision.Status.Verification.Progress).To(Equal("0/2, pods Fail"))
+			g.Expect(decision.Status.Verification.WouldFail).To(Equal(map[bool]string{true: "few"}[strings.Contains(row.few, "Fail")]))
 			batch := newBatch(realPods(1, row.pods), done)
 			workload.Status = decision.Status
 			g.Expect(decide.ChecksFailed(workload, &batch)).To(HaveLen(map[string]int{"Suspend": 1, "Running": 0}[row.status]))

@@ -292,6 +292,7 @@ type FrozenRelease struct {
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.counts.failed`,priority=1
 // +kubebuilder:printcolumn:name="OBSERVED",type=boolean,JSONPath=`.spec.observed`,priority=1
 // +kubebuilder:printcolumn:name="BY",type=string,JSONPath=`.spec.releasedBy`,priority=1
+// +kubebuilder:printcolumn:name="WOULD FAIL",type=string,JSONPath=`.status.verification.wouldFail`,priority=1
 // +kubebuilder:printcolumn:name="REASON",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].reason`,priority=1
 type ChangeWorkload struct {
 	metav1.TypeMeta `json:",inline"`

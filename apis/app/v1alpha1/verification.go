@@ -73,6 +73,9 @@ type ReleaseVerification struct {
 	// progress is how many checks passed, such as 1/2, and the name of one that failed.
 	// +optional
 	Progress string `json:"progress,omitempty"`
+	// wouldFail has the names of the checks that failed in a mode other than Enforce, and so failed no pods.
+	// +optional
+	WouldFail string `json:"wouldFail,omitempty"`
 	// policies are those that concerned the workload when the release began, as they were then. A policy that is deleted, or whose mode
 	// is lowered, takes effect at once; any other change with the next release.
 	// +kubebuilder:validation:MaxItems=8
