@@ -124,7 +124,11 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 			held = ", " + result.Name + " holds"
 		}
 	}
-	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), cmp.Or(failed, held))
+	left := ""
+	if n := len(status.Verification.LeftOut); n > 0 {
+		left = fmt.Sprintf(", policies left out: %d", n)
+	}
+	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), cmp.Or(failed, held, left))
 	status.Verification.WouldFail = strings.Join(wouldFail, ",")
 }
 

@@ -56,13 +56,16 @@ func beginVerification(seen Observation) *appv1alpha1.ReleaseVerification {
 	checks := 0
 	for i := range seen.Verification.Policies {
 		policy := &seen.Verification.Policies[i]
-		checks += len(policy.Spec.Checks)
-		if checks > appv1alpha1.MaxCheckResults || len(begun.Policies) == appv1alpha1.MaxAppliedPolicies {
-			break
+		name := policy.Namespace + "/" + policy.Name
+		if checks+len(policy.Spec.Checks) > appv1alpha1.MaxCheckResults || len(begun.Policies) == appv1alpha1.MaxAppliedPolicies {
+			if len(begun.LeftOut) < appv1alpha1.MaxLeftOut {
+				begun.LeftOut = append(begun.LeftOut, name)
+			}
+			continue
 		}
+		checks += len(policy.Spec.Checks)
 		begun.Policies = append(begun.Policies, appv1alpha1.AppliedPolicy{
-			Policy: policy.Namespace + "/" + policy.Name, UID: policy.UID, Generation: policy.Generation,
-			VerificationTerms: *policy.Spec.VerificationTerms.DeepCopy(),
+			Policy: name, UID: policy.UID, Generation: policy.Generation, VerificationTerms: *policy.Spec.VerificationTerms.DeepCopy(),
 		})
 	}
 	if len(begun.Policies) == 0 {

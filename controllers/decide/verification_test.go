@@ -19,6 +19,7 @@ package decide_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,30 @@ func TestDecideHasNoFailureCountWhoseModeWasLoweredBefore(t *testing.T) {
 	g.Expect(string(decision.Status.Status)).To(Equal("Running"))
 	g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(HavePrefix("shop/web pods: Enforce Fail"), HavePrefix("shop/web few: Observe Fail")))
 	g.Expect(decision.Status.Checks[0].Enforced).To(BeFalse())
+}
+
+func TestDecideNamesThePoliciesThatAReleaseHasNoRoomFor(t *testing.T) {
+	g := NewWithT(t)
+	of := func(checks int) policyOption {
+		return func(policy *appv1alpha1.VerificationPolicy) {
+			policy.Spec.Checks = slices.Repeat(policy.Spec.Checks, checks)
+			for i := range policy.Spec.Checks {
+				policy.Spec.Checks[i].Name = fmt.Sprintf("pods-%d", i)
+			}
+		}
+	}
+	all := policies(checking("a", "Observe", of(16)), checking("b", "Observe", of(15)), checking("c", "Observe", of(2)), checking("d", "Observe"))
+	status := decide.Decide(newWorkload(), see(5, under(all...)), now).Status
+	g.Expect(status.Verification.LeftOut).To(HaveExactElements("shop/c"))
+	g.Expect(status.Verification.Policies).To(HaveLen(3))
+	g.Expect(status.Checks).To(HaveLen(32))
+	g.Expect(status.Verification.Progress).To(Equal("0/32, policies left out: 1"))
+	for len(all) < 12 {
+		all = append(all, checking(fmt.Sprintf("small-%d", len(all)), "Observe"))
+	}
+	status = decide.Decide(newWorkload(), see(5, under(all[3:]...)), now).Status
+	g.Expect(status.Verification.Policies).To(HaveLen(8))
+	g.Expect(status.Verification.LeftOut).To(HaveExactElements("shop/small-11"))
 }
 
 // ofErrors has a policy look at the errors of the pods, every 15 seconds and for two minutes.

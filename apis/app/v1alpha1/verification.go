@@ -62,6 +62,8 @@ const (
 const (
 	// MaxAppliedPolicies caps the VerificationPolicies of a release; those of the operator's namespace come first, then the oldest.
 	MaxAppliedPolicies = 8
+	// MaxLeftOut caps the names of the policies that don't check a release for want of room.
+	MaxLeftOut = 100
 	// MaxCheckResults caps the checks of a release.
 	MaxCheckResults = 32
 	// MaxCheckedPods caps the pods of a check that failed.
@@ -70,12 +72,17 @@ const (
 
 // ReleaseVerification is how the VerificationPolicies check a release.
 type ReleaseVerification struct {
-	// progress is how many checks passed, such as 1/2, and the name of one that failed.
+	// progress is how many checks passed, such as 1/2, and the name of one that failed or how many policies were left out.
 	// +optional
 	Progress string `json:"progress,omitempty"`
 	// wouldFail has the names of the checks that failed in a mode other than Enforce, and so failed no pods.
 	// +optional
 	WouldFail string `json:"wouldFail,omitempty"`
+	// leftOut has the policies that concern the workload but don't check the release, as others have all the checks that a release may have.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	LeftOut []string `json:"leftOut,omitempty"`
 	// policies are those that concerned the workload when the release began, as they were then. A policy that is deleted, or whose mode
 	// is lowered, takes effect at once; any other change with the next release.
 	// +kubebuilder:validation:MaxItems=8
