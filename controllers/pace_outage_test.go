@@ -75,17 +75,18 @@ var _ = Describe("While the API server is away for three minutes", slow, Serial,
 	})
 })
 
-// awayFor stops the API server for a time. Afterwards a manager that lost its lease starts again, as a cluster would restart it, and so does
-// kube-controller-manager, which exits at an outage where several compete for its lease.
+// awayFor stops the API server for a time. Afterwards a manager that lost its lease starts again, as a cluster would restart it. So does
+// kube-controller-manager: it exits at an outage where several compete for its lease, and one that doesn't takes the nodes for dead once the API server
+// is back, and their pods for not ready, which no kubelet corrects here.
 func awayFor(ctx context.Context, outage time.Duration) {
 	GinkgoHelper()
 	Expect(plane.StopPart(ctx, assets.APIServer)).To(Succeed())
+	Expect(plane.StopPart(ctx, assets.ControllerManager)).To(Succeed())
 	select {
 	case <-time.After(outage):
 	case <-ctx.Done():
 	}
 	Expect(plane.StartPart(ctx, assets.APIServer)).To(Succeed())
-	Expect(plane.StopPart(ctx, assets.ControllerManager)).To(Succeed())
 	Expect(plane.StartPart(ctx, assets.ControllerManager)).To(Succeed())
 	if manager.Ended() != nil {
 		Expect(manager.Start(ctx)).To(Succeed())
