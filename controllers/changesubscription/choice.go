@@ -60,8 +60,10 @@ func newChoice(spec *appv1alpha1.ChangeSubscriptionSpec) (chosen choice, problem
 	return chosen, ""
 }
 
-// find returns the events that a choice selects, since the time until which a status says that they were told, in the order of time.
-func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha1.ChangeSubscriptionStatus) ([]notice.Event, error) {
+// find returns the events that a choice selects, since the time until which the status of a subscription says that they were told, in the order of
+// time. It notes in the status the freezes whose end is to be told although their beginning isn't.
+func (r *Reconciler) find(ctx context.Context, chosen choice, object *appv1alpha1.ChangeSubscription) ([]notice.Event, error) {
+	status := &object.Status
 	since := status.ToldUntil.Time
 	var releases appv1alpha1.ChangeWorkloadList
 	if err := r.Client.List(ctx, &releases, client.UnsafeDisableDeepCopy); err != nil {
@@ -69,7 +71,7 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha
 	}
 	search := search{Reconciler: r, choice: chosen, namespaces: map[string]bool{}, workloads: map[types.UID]bool{}}
 	begun := notice.BeginningsOf(releases.Items)
-	found, err := r.findFreezes(ctx, &search, status)
+	found, err := r.findFreezes(ctx, &search, object)
 	if err != nil {
 		return nil, err
 	}
@@ -97,38 +99,45 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, status *appv1alpha
 }
 
 // findFreezes returns the events of ChangeFreezes that a choice selects, since the time until which a status says that they were told.
-func (r *Reconciler) findFreezes(ctx context.Context, search *search, status *appv1alpha1.ChangeSubscriptionStatus) (found []notice.Event, err error) {
+func (r *Reconciler) findFreezes(ctx context.Context, search *search, object *appv1alpha1.ChangeSubscription) (found []notice.Event, err error) {
+	status := &object.Status
+	if !notice.SelectsFreezes(search.events) {
+		status.ToldFreezes = nil
+		return nil, nil
+	}
 	var freezes appv1alpha1.ChangeFreezeList
 	if err := r.Client.List(ctx, &freezes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the ChangeFreezes: %w", err)
 	}
-	now, there := r.Clock.Now(), map[types.UID]bool{}
+	now, concerned := r.Clock.Now(), map[types.UID]bool{}
 	for i := range freezes.Items {
-		object := &freezes.Items[i]
-		there[object.UID] = true
-		times, problems := freeze.Check(object, r.Namespace)
+		one := &freezes.Items[i]
+		times, problems := freeze.Check(one, r.Namespace)
 		if len(problems) > 0 {
 			continue
 		}
-		for _, event := range notice.OfFreeze(object, times, status.ToldFreezes, status.ToldUntil.Time, now) {
-			if !notice.Selects(search.events, &event) {
-				continue
-			}
-			selected, err := search.isConcernedBy(ctx, object)
-			if err != nil {
-				return nil, err
-			}
-			if selected {
-				found = append(found, event)
-			}
+		events := notice.OfFreeze(one, times, status.ToldFreezes, status.ToldUntil.Time, now)
+		if len(events) == 0 && !notice.IsToldFreeze(status, one.UID) {
+			continue
+		}
+		concerned[one.UID], err = search.isConcernedBy(ctx, one)
+		switch {
+		case err != nil:
+			return nil, err
+		case concerned[one.UID]:
+			found = append(found, events...)
+		case object.Status.ObservedGeneration != object.Generation: // it is on, but the subscription selects other ones now
+			notice.ForgetFreeze(status, one.UID)
 		}
 	}
-	for _, event := range notice.OfGoneFreezes(status.ToldFreezes, func(uid types.UID) bool { return there[uid] }, now) {
+	found = append(found, notice.OfGoneFreezes(status.ToldFreezes, func(uid types.UID) bool { return concerned[uid] }, now)...)
+	return slices.DeleteFunc(found, func(event notice.Event) bool {
 		if notice.Selects(search.events, &event) {
-			found = append(found, event)
+			return false
 		}
-	}
-	return found, nil
+		notice.NoteFreeze(status, &event)
+		return true
+	}), nil
 }
 
 // isConcernedBy reports whether a ChangeFreeze freezes releases of a selected namespace.

@@ -114,7 +114,7 @@ type round struct {
 
 // deliver sends what is due, until the receiver fails or its limit is reached.
 func (r *Reconciler) deliver(ctx context.Context, object *appv1alpha1.ChangeSubscription, chosen choice) (time.Duration, *loss, error) {
-	events, err := r.find(ctx, chosen, &object.Status)
+	events, err := r.find(ctx, chosen, object)
 	if err != nil {
 		return 0, nil, err
 	}

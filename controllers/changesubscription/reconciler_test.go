@@ -276,6 +276,128 @@ func TestReconcileTellsTheEndOfAFreezeThatIsUnlocked(t *testing.T) {
 	g.Expect(robot.bodies).To(HaveLen(2), "once")
 }
 
+// lockEverywhere is an incident lock of the platform.
+func lockEverywhere() *appv1alpha1.ChangeFreeze {
+	made := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{
+		Namespace: system, Name: "lock", UID: "f-1", Generation: 1, CreationTimestamp: metav1.NewTime(testkit.Now()),
+	}}
+	made.Spec.Expires, made.Spec.Namespaces = &metav1.Duration{Duration: time.Hour}, &metav1.LabelSelector{}
+	return made
+}
+
+// ofShop selects the namespaces of the team shop.
+func ofShop(s *appv1alpha1.ChangeSubscription) {
+	s.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}
+}
+
+// namespaces are shop, of the team of this name, and bank.
+func namespaces() []client.Object {
+	return []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank", Labels: map[string]string{"team": "bank"}}},
+	}
+}
+
+func TestReconcileTellsTheEndOfAFreezeByAnyEdit(t *testing.T) {
+	for name, edit := range map[string]func(*appv1alpha1.ChangeFreeze){
+		"that selects other namespaces": func(f *appv1alpha1.ChangeFreeze) { f.Spec.Namespaces.MatchLabels = map[string]string{"team": "bank"} },
+		"that makes it unusable":        func(f *appv1alpha1.ChangeFreeze) { f.Spec.Dates = []appv1alpha1.FreezeDates{{TimeZone: "Moon/Base"}} },
+		"that ends it":                  func(f *appv1alpha1.ChangeFreeze) { f.Spec.Expires.Duration = time.Minute },
+	} {
+		for _, events := range [][]appv1alpha1.SubscribedEvent{{"All"}, {"FreezeEnded"}} {
+			t.Run(name+" "+string(events[0]), func(t *testing.T) {
+				g := NewWithT(t)
+				robot := newRobot(t)
+				lock := lockEverywhere()
+				b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lock, robot.subscription(ofShop, func(s *appv1alpha1.ChangeSubscription) { s.Spec.Events = events }))...))
+				b.reconcile()
+				begun := len(robot.bodies)
+				b.step(1800)
+				edit(lock)
+				lock.Generation = 2
+				g.Expect(b.kube.Update(t.Context(), lock)).To(Succeed())
+				b.reconcile()
+				g.Expect(robot.bodies[begun:]).To(ConsistOf(ContainSubstring(system + "/lock: the freeze has ended")))
+				for range 4 {
+					b.step(900)
+					b.reconcile()
+				}
+				g.Expect(robot.bodies).To(HaveLen(begun+1), "once")
+				g.Expect(b.object().Status.ToldFreezes).To(BeEmpty())
+			})
+		}
+	}
+}
+
+func TestReconcileTellsTheEndsOfFreezesToASubscriptionToThemAlone(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	lock := lockEverywhere()
+	b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lock, robot.subscription(ofShop, func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.Events = []appv1alpha1.SubscribedEvent{"FreezeEnded"}
+	}))...))
+	b.reconcile()
+	b.step(1800)
+	lock.Spec.Expires.Duration, lock.Generation = 2*time.Hour, 2
+	g.Expect(b.kube.Update(t.Context(), lock)).To(Succeed())
+	b.reconcile()
+	g.Expect(robot.bodies).To(BeEmpty(), "its beginning and that it is prolonged")
+	b.step(2400)
+	b.reconcile()
+	g.Expect(robot.bodies).To(BeEmpty(), "at the end from before")
+	b.Reconciler = b.restarted()
+	g.Expect(b.kube.Delete(t.Context(), lock)).To(Succeed())
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring(system + "/lock: the freeze has ended")))
+	b.step(60)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(1), "once")
+}
+
+func TestReconcileNotesFreezesForThoseWhoHearOfThemOnly(t *testing.T) {
+	for _, row := range []struct {
+		events []appv1alpha1.SubscribedEvent
+		noted  int
+	}{{[]appv1alpha1.SubscribedEvent{"FreezeStarted"}, 1}, {[]appv1alpha1.SubscribedEvent{"Failures"}, 0}} {
+		g := NewWithT(t)
+		robot := newRobot(t)
+		b := newBench(t, testkit.NewFake(t, robot.secret(), lockEverywhere(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.Events = row.events })))
+		b.reconcile()
+		g.Expect(b.object().Status.ToldFreezes).To(HaveLen(row.noted), "%v", row.events)
+		b.step(3600)
+		b.reconcile()
+		g.Expect(b.object().Status.ToldFreezes).To(BeEmpty(), "%v", row.events)
+		g.Expect(robot.bodies).To(HaveLen(row.noted), "%v", row.events)
+	}
+}
+
+func TestReconcileTellsNoEndOfAFreezeThatAnEditedSubscriptionDoesNotSelect(t *testing.T) {
+	for name, edit := range map[string]func(*appv1alpha1.ChangeSubscription){
+		"by its namespaces": func(s *appv1alpha1.ChangeSubscription) {
+			s.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "kiosk"}}
+		},
+		"by its events": func(s *appv1alpha1.ChangeSubscription) { s.Spec.Events = []appv1alpha1.SubscribedEvent{"Failures"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lockEverywhere(), robot.subscription(ofShop))...))
+			b.reconcile()
+			g.Expect(robot.bodies).To(HaveLen(1))
+			object := b.object()
+			edit(object)
+			object.Generation = 2
+			g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
+			for range 2 {
+				b.step(1200)
+				b.reconcile()
+			}
+			g.Expect(robot.bodies).To(HaveLen(1), "it is on")
+			g.Expect(b.object().Status.ToldFreezes).To(BeEmpty())
+		})
+	}
+}
+
 // requests notes what a handler requests.
 type requests struct {
 	workqueue.TypedRateLimitingInterface[ctrl.Request]

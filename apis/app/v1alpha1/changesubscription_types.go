@@ -69,9 +69,9 @@ const (
 	NotifyFrozen SubscribedEvent = "ReleaseFrozen"
 	// NotifyApprovalAwaited means that the next step of a release needs approvals.
 	NotifyApprovalAwaited SubscribedEvent = "ApprovalAwaited"
-	// NotifyFreezeStarted means that a ChangeFreeze has begun.
+	// NotifyFreezeStarted means that a ChangeFreeze has begun, or is prolonged.
 	NotifyFreezeStarted SubscribedEvent = "FreezeStarted"
-	// NotifyFreezeEnded means that it has ended by itself. One that is deleted is gone without it.
+	// NotifyFreezeEnded means that it has ended: by itself, by an edit, or with its deletion.
 	NotifyFreezeEnded SubscribedEvent = "FreezeEnded"
 )
 
@@ -197,7 +197,8 @@ type ToldFailure struct {
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// ToldFreeze is a ChangeFreeze whose beginning was told. That it is prolonged or ends is to be told, also if it is deleted by then.
+// ToldFreeze is a ChangeFreeze whose beginning was told, or was seen by a subscription to FreezeEnded alone. That it is prolonged or ends is to be told,
+// also if it is deleted by then.
 type ToldFreeze struct {
 	// namespace is that of the ChangeFreeze.
 	Namespace string `json:"namespace"`
@@ -239,7 +240,8 @@ type ChangeSubscriptionStatus struct {
 	// +listType=atomic
 	// +optional
 	ToldFailures []ToldFailure `json:"toldFailures,omitempty"`
-	// toldFreezes are the ChangeFreezes whose beginning was told, and whose end was not yet, oldest first.
+	// toldFreezes are the ChangeFreezes whose beginning was told, or seen by a subscription to FreezeEnded alone, and whose end was not told yet, oldest
+	// first.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional

@@ -118,6 +118,9 @@ func freezeContent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event
 	if !event.Until.IsZero() {
 		content["until"] = event.Until.Format(time.RFC3339)
 	}
+	if event.Prolonged {
+		content["prolonged"] = true
+	}
 	return content
 }
 

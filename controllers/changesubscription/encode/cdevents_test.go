@@ -160,17 +160,21 @@ func TestFreezesAreCDEventsOfTheirOwn(t *testing.T) {
 	ended.Until = time.Time{}
 	for name, row := range map[string]struct {
 		event   notice.Event
+		kind    string
 		content map[string]any
 	}{
-		"started": {event("FreezeStarted", ofFreeze), map[string]any{
+		"prolonged": {event("FreezeStarted", ofFreeze, func(e *notice.Event) { e.Prolonged = true }), "started", map[string]any{
+			"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7", "until": "2026-11-21T18:00:00Z", "prolonged": true,
+		}},
+		"started": {event("FreezeStarted", ofFreeze), "started", map[string]any{
 			"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7", "until": "2026-11-21T18:00:00Z",
 		}},
-		"ended": {ended, map[string]any{"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7"}},
+		"ended": {ended, "ended", map[string]any{"environment": map[string]any{"id": "prod"}, "action": "Park", "reason": "INC-7"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			outer, inner := cdEvent(t, row.event)
-			g.Expect(outer).To(HaveKeyWithValue("type", "dev.cdeventsx.altershield-freeze."+name+".0.1.0"))
+			g.Expect(outer).To(HaveKeyWithValue("type", "dev.cdeventsx.altershield-freeze."+row.kind+".0.1.0"))
 			g.Expect(outer).To(HaveKeyWithValue("subject", "shop/changefreeze/lock"))
 			g.Expect(inner["subject"]).To(HaveKeyWithValue("content", row.content))
 			g.Expect(inner["context"]).To(HaveKeyWithValue("schemaUri", HaveSuffix("/docs/schemas/altershield-freeze.json")))

@@ -222,7 +222,13 @@ func TestMessagesOfFreezesHaveNoRelease(t *testing.T) {
 		Title: "[AlterShield prod] shop/lock: the freeze has begun",
 		Lines: []line{{"Freeze", "ChangeFreeze shop/lock"}, {"Why", "INC-7"}, {"Time", "2026-11-21T10:00:00Z"}, {"Until", "2026-11-21T18:00:00Z"}},
 	}))
+	longer := notice.Batch{Events: []notice.Event{event("FreezeStarted", ofFreeze, func(e *notice.Event) { e.Prolonged = true })}}
+	g.Expect(newCard(linked, longer)).To(Equal(card{
+		Title: "[AlterShield prod] shop/lock: the freeze was prolonged until 2026-11-21T18:00:00Z",
+		Lines: []line{{"Freeze", "ChangeFreeze shop/lock"}, {"Why", "INC-7"}, {"Time", "2026-11-21T10:00:00Z"}, {"Until", "2026-11-21T18:00:00Z"}},
+	}))
 	chinese := spec("Plain", func(s *appv1alpha1.ChangeSubscriptionSpec) { s.Language = "zh" })
+	g.Expect(newCard(chinese, longer).Title).To(Equal("[AlterShield prod] shop/lock：冻结已延长至 2026-11-21T18:00:00Z"))
 	ended := newCard(chinese, notice.Batch{Events: []notice.Event{event("FreezeEnded", ofFreeze, func(e *notice.Event) { e.Until, e.Message = time.Time{}, "" })}})
 	g.Expect(ended.Title).To(Equal("[AlterShield prod] shop/lock：冻结已结束"))
 	g.Expect(ended.Lines).To(Equal([]line{{"冻结", "ChangeFreeze shop/lock"}, {"时间", "2026-11-21T10:00:00Z"}}))

@@ -17,6 +17,7 @@ package encode
 
 import (
 	"fmt"
+	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/changesubscription/notice"
@@ -27,6 +28,8 @@ type words struct {
 	events map[appv1alpha1.SubscribedEvent]string
 	// free is the text of a release that recovered and was not suspended.
 	free string
+	// prolonged is the format of a freeze that ends later.
+	prolonged string
 	// numbered joins the number of a release and what happened to it.
 	numbered, digest, late, more, counts                                         string
 	colon, workload, release, rollback, by, changes, pods, why, note, time, next string
@@ -44,6 +47,8 @@ func wordsOf(language appv1alpha1.NotificationLanguage) words {
 func (w words) of(event *notice.Event) string {
 	text := w.events[event.Name]
 	switch {
+	case event.Prolonged:
+		return fmt.Sprintf(w.prolonged, event.Until.Format(time.RFC3339))
 	case event.IsFreeze():
 		return text
 	case event.Free:
@@ -70,7 +75,7 @@ func english() words {
 			appv1alpha1.NotifyFreezeStarted:    "the freeze has begun",
 			appv1alpha1.NotifyFreezeEnded:      "the freeze has ended",
 		},
-		free: "no longer fails", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
+		free: "no longer fails", prolonged: "the freeze was prolonged until %s", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
 		counts: "%d passed, %d failed, of %d", colon: ": ", workload: "Workload", release: "Release", rollback: "Rollback of", by: "By",
 		changes: "Changes", pods: "Pods", why: "Why", note: "Note", time: "Time", next: "Next", link: "Show the release",
 		observed: "the kind is only observed", freeze: "Freeze", until: "Until",
@@ -95,7 +100,7 @@ func chinese() words {
 			appv1alpha1.NotifyFreezeStarted:    "冻结已开始",
 			appv1alpha1.NotifyFreezeEnded:      "冻结已结束",
 		},
-		free: "不再失败", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
+		free: "不再失败", prolonged: "冻结已延长至 %s", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
 		counts: "%d 通过，%d 未通过，共 %d", colon: "：", workload: "工作负载", release: "发布", rollback: "回滚自", by: "发布者",
 		changes: "变更", pods: "Pod", why: "原因", note: "说明", time: "时间", next: "下一步", link: "查看发布",
 		observed: "该种类仅被观察", freeze: "冻结", until: "结束时间",

@@ -63,6 +63,8 @@ type Event struct {
 	// Until is the end of a ChangeFreeze that has begun, Generation that of the ChangeFreeze.
 	Until      time.Time
 	Generation int64
+	// Prolonged reports whether a ChangeFreeze has a later end now, and had begun before.
+	Prolonged bool
 	// Links are the events from which this one follows.
 	Links []Link
 }
@@ -105,6 +107,11 @@ func Selects(events []appv1alpha1.SubscribedEvent, event *Event) bool {
 		return slices.Contains(events, appv1alpha1.NotifySuspended)
 	}
 	return false
+}
+
+// SelectsFreezes reports whether a subscription to events hears of ChangeFreezes.
+func SelectsFreezes(events []appv1alpha1.SubscribedEvent) bool {
+	return Selects(events, &Event{Name: appv1alpha1.NotifyFreezeStarted}) || Selects(events, &Event{Name: appv1alpha1.NotifyFreezeEnded})
 }
 
 // IDOf returns the UUID of an event, of version 5. The ordinal tells apart what happens to a release repeatedly, and the time at which the release

@@ -44,7 +44,8 @@ func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []
 	}
 	before := toldFreeze(told, freeze.UID)
 	if !state.Active {
-		if len(found) == 0 && before != nil && before.Until.After(now) { // an edit ended it
+		isTold := len(found) > 0 && before != nil && isEndOf(&found[0], before)
+		if before != nil && before.Until.After(now) && !isTold { // an edit ended it
 			add(appv1alpha1.NotifyFreezeEnded, now, before.StartedAt.Unix())
 		}
 		return found
@@ -53,6 +54,7 @@ func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []
 	switch isTold := before != nil && !before.Until.Time.Before(began); {
 	case isTold && before.Generation != freeze.Generation && state.Until.Unix() > before.Until.Unix(): // the end of one that returns weekly moves by itself
 		add(appv1alpha1.NotifyFreezeStarted, now, state.Until.Unix())
+		found[len(found)-1].Prolonged = true
 	case isTold:
 	case !began.Before(since):
 		add(appv1alpha1.NotifyFreezeStarted, began, began.Unix())
@@ -74,11 +76,11 @@ func turnedOn(freeze *appv1alpha1.ChangeFreeze) time.Time {
 	return active.LastTransitionTime.UTC()
 }
 
-// OfGoneFreezes returns the ends of ChangeFreezes that were told and are deleted, such as incident locks that were unlocked. isThere reports whether a
-// ChangeFreeze exists.
-func OfGoneFreezes(told []appv1alpha1.ToldFreeze, isThere func(types.UID) bool, now time.Time) (ended []Event) {
+// OfGoneFreezes returns the ends of ChangeFreezes that were told and concern a subscription no longer: they are deleted, as is an incident lock that is
+// unlocked, or an edit made them unusable or select other namespaces. concerns reports whether a ChangeFreeze that can be used concerns it.
+func OfGoneFreezes(told []appv1alpha1.ToldFreeze, concerns func(types.UID) bool, now time.Time) (ended []Event) {
 	for i := range told {
-		if isThere(told[i].UID) {
+		if concerns(told[i].UID) {
 			continue
 		}
 		at, ordinal := now, told[i].StartedAt.Unix()
@@ -118,18 +120,42 @@ func toldFreeze(told []appv1alpha1.ToldFreeze, uid types.UID) *appv1alpha1.ToldF
 	return nil
 }
 
-// noteFreeze notes that the beginning of a freeze was told, so that its end is, or that its end was.
-func noteFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
+// isEndOf reports whether an event ends a freeze that was told, and not an earlier time of it.
+func isEndOf(event *Event, told *appv1alpha1.ToldFreeze) bool {
+	return event.Name == appv1alpha1.NotifyFreezeEnded && event.Workload.UID == told.UID && !event.At.Before(told.StartedAt.Time)
+}
+
+// IsToldFreeze reports whether the end of a freeze is to be told.
+func IsToldFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) bool {
+	return toldFreeze(status.ToldFreezes, uid) != nil
+}
+
+// ForgetFreeze makes that the end of a freeze isn't told.
+func ForgetFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) {
+	status.ToldFreezes = slices.DeleteFunc(status.ToldFreezes, func(told appv1alpha1.ToldFreeze) bool { return told.UID == uid })
+}
+
+// NoteFreeze notes that a freeze has begun or is prolonged, so that its end is told, or that it has ended. It is called for what is told, and for what a
+// subscription to the other event doesn't hear.
+func NoteFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
 	if !event.IsFreeze() {
 		return
 	}
-	status.ToldFreezes = slices.DeleteFunc(status.ToldFreezes, func(told appv1alpha1.ToldFreeze) bool { return told.UID == event.Workload.UID })
+	before := toldFreeze(status.ToldFreezes, event.Workload.UID)
 	if event.Name == appv1alpha1.NotifyFreezeEnded {
+		if before != nil && isEndOf(event, before) {
+			ForgetFreeze(status, event.Workload.UID)
+		}
 		return
 	}
+	began := metav1.NewTime(event.At)
+	if event.Prolonged && before != nil {
+		began = before.StartedAt
+	}
+	ForgetFreeze(status, event.Workload.UID)
 	status.ToldFreezes = append(status.ToldFreezes, appv1alpha1.ToldFreeze{
 		Namespace: event.Namespace, Name: event.Workload.Name, UID: event.Workload.UID, CreatedAt: metav1.NewTime(event.Began), Generation: event.Generation,
-		StartedAt: metav1.NewTime(event.At), Until: metav1.NewTime(event.Until), Action: appv1alpha1.FreezeAction(event.Reason), Reason: event.Message,
+		StartedAt: began, Until: metav1.NewTime(event.Until), Action: appv1alpha1.FreezeAction(event.Reason), Reason: event.Message,
 	})
 	if excess := len(status.ToldFreezes) - appv1alpha1.MaxToldFreezes; excess > 0 {
 		status.ToldFreezes = slices.Delete(status.ToldFreezes, 0, excess)

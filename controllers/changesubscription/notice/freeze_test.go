@@ -58,6 +58,9 @@ func texts(events []Event) (short []string) {
 		if !event.Until.IsZero() {
 			text += fmt.Sprintf(" until %d", event.Until.Unix()-after(0).Unix())
 		}
+		if event.Prolonged {
+			text = "prolonged: " + text
+		}
 		short = append(short, text)
 	}
 	return short
@@ -73,7 +76,7 @@ func TestOfFreezeReturnsWhatAnEditChanged(t *testing.T) {
 		since, now int
 		want       []string
 	}{
-		"prolonged":                           {lockOf(2*time.Hour, 2), told, 1200, 1800, []string{"FreezeStarted 1800 until 7200"}},
+		"prolonged":                           {lockOf(2*time.Hour, 2), told, 1200, 1800, []string{"prolonged: FreezeStarted 1800 until 7200"}},
 		"prolonged, which was told":           {lockOf(2*time.Hour, 1), []appv1alpha1.ToldFreeze{toldLock(7200)}, 1200, 1800, nil},
 		"edited otherwise":                    {lockOf(time.Hour, 2), told, 1200, 1800, nil},
 		"shortened":                           {lockOf(time.Hour/2, 2), told, 0, 900, nil},
@@ -98,6 +101,17 @@ func TestOfFreezeReturnsWhatAnEditChanged(t *testing.T) {
 			g.Expect(event.ID).To(Equal(events[0].ID), name)
 		}
 	}
+}
+
+func TestOfFreezeReturnsTheEndByAnEditAlsoWhereTheCalendarHadAnEndBeforeTheBeginning(t *testing.T) {
+	g := NewWithT(t)
+	lock := lockOf(time.Hour, 2)
+	lock.Spec.Expires, lock.Spec.Dates = nil, []appv1alpha1.FreezeDates{{TimeZone: "UTC", From: "2026-11-21T10:00", To: "2026-11-21T10:10"}}
+	told := toldLock(7200)
+	told.StartedAt = metav1.NewTime(after(900))
+	times, problems := calendar.Of(lock)
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(texts(OfFreeze(lock, times, []appv1alpha1.ToldFreeze{told}, after(0), after(1000)))).To(Equal([]string{"FreezeEnded 600", "FreezeEnded 1000"}))
 }
 
 func TestOfGoneFreezesReturnsTheEndsOfThoseThatAreDeleted(t *testing.T) {
@@ -126,6 +140,18 @@ func TestDeliverNotesTheFreezesWhoseEndIsToBeTold(t *testing.T) {
 	g.Expect(status.ToldFreezes).To(Equal([]appv1alpha1.ToldFreeze{toldLock(3600)}))
 	Deliver(&status, OfGoneFreezes(status.ToldFreezes, func(types.UID) bool { return false }, after(2)))
 	g.Expect(status.ToldFreezes).To(BeEmpty())
+	status.ToldFreezes = []appv1alpha1.ToldFreeze{toldLock(3600)}
+	longer := lockOf(2*time.Hour, 2)
+	times, _ = calendar.Of(longer)
+	Deliver(&status, OfFreeze(longer, times, status.ToldFreezes, after(0), after(1800)))
+	prolonged := toldLock(7200)
+	prolonged.Generation = 2
+	g.Expect(status.ToldFreezes).To(Equal([]appv1alpha1.ToldFreeze{prolonged}), "one that is prolonged began when it did")
+	earlier := freezeEvent(toldLock(0), "FreezeEnded", after(-60), 0)
+	Deliver(&status, []Event{earlier})
+	g.Expect(status.ToldFreezes).To(HaveLen(1), "the end of an earlier time isn't that of this one")
+	status.ToldFreezes = nil
+	times, _ = calendar.Of(lock)
 	for i := range 70 {
 		other := lockOf(time.Hour, 1)
 		other.UID = types.UID(fmt.Sprint("f-", i))

@@ -185,7 +185,7 @@ func Deliver(status *appv1alpha1.ChangeSubscriptionStatus, events []Event) {
 	for i := range events {
 		status.Delivered = append(status.Delivered, events[i].ID)
 		noteFailure(status, &events[i])
-		noteFreeze(status, &events[i])
+		NoteFreeze(status, &events[i])
 	}
 }
 
