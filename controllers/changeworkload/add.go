@@ -126,6 +126,7 @@ type Reconciler struct {
 	// lists has the last lists of the pods of observed releases.
 	lists   *lru.Cache
 	newest  *monotonic.Reader
+	reviews reviews
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 

@@ -64,6 +64,9 @@ func (r *Reconciler) observePace(ctx context.Context, record *appv1alpha1.Change
 	if seen.Mark == nil {
 		return nil
 	}
+	if seen.Mark.Lever == appv1alpha1.LeverNodes {
+		seen.Undeletable = r.undeletable(ctx, record.Namespace)
+	}
 	var approvals appv1alpha1.ChangeApprovalList
 	err = records.reader().List(ctx, &approvals, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {

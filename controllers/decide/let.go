@@ -19,6 +19,7 @@ package decide
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -118,10 +119,16 @@ func (d *Decision) unpace(workload *appv1alpha1.ChangeWorkload, seen Observation
 	d.Unpace = seen.Current && seen.Pace.Mark != nil && ended && !holds && !d.Pause && d.Freeze == nil
 }
 
-// lookAtPace has the next decision made when the soak of the step ends, or its time is over.
+// permissionWait is how long a release waits before it is looked at again whose pods can't be deleted: no event shows that the permission was granted.
+const permissionWait = time.Minute
+
+// lookAtPace has the next decision made when the soak of the step ends, its time is over, or a permission may have been granted.
 func (d *Decision) lookAtPace(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	if !isPaced(status) || status.Pace == nil {
 		return
+	}
+	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionPaced).Reason == appv1alpha1.ReasonPermissionMissing {
+		d.lookIn(permissionWait)
 	}
 	for _, at := range []*metav1.Time{status.Pace.SoakUntil, status.Pace.Deadline} {
 		if at != nil && at.After(now) {

@@ -50,6 +50,8 @@ type Pace struct {
 	End int32
 	// Obstacle is why the pods can't be held back, such as "no gates are installed"; empty if they can.
 	Obstacle string
+	// Undeletable is why the operator can't delete pods of other versions, in whose place those of the step come; empty if it can, or needn't.
+	Undeletable string
 }
 
 // steps returns the steps of the release. That of a new workload has the last one alone, as there are no other pods to protect.
@@ -268,10 +270,17 @@ func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, messa
 	if limit != nil {
 		p.Deadline = noLater(p.Deadline, afterWindow(p.now, limit.PerStep.Duration))
 	}
+	lacks := p.seen.Pace.Undeletable != "" && p.tally.claimed+len(p.tally.preparing) < int(p.Target)
+	if lacks {
+		message += "; no other pod is replaced: " + p.seen.Pace.Undeletable
+	}
+	isInTime := p.Deadline == nil || p.now.Before(p.Deadline.Time)
 	switch {
 	case p.Step < until, p.isLate():
 		return "", ""
-	case p.Deadline == nil || p.now.Before(p.Deadline.Time):
+	case isInTime && lacks:
+		return appv1alpha1.ReasonPermissionMissing, message
+	case isInTime:
 		return appv1alpha1.ReasonStepRunning, message
 	case limit.Then == appv1alpha1.DeadlineUndo:
 		p.Asked = asked

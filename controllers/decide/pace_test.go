@@ -282,6 +282,23 @@ func TestDecidePaceFollowsAPolicyThatIsChanged(t *testing.T) {
 	})
 }
 
+func TestDecidePaceShowsThePermissionThatItLacks(t *testing.T) {
+	lacks := withPace(func(pace *decide.Pace) { pace.Undeletable = "the operator may not" })
+	at := func(reason string, options ...func(*appv1alpha1.ReleasePace)) workloadOption {
+		return atStep(2, 5, reason, options...)
+	}
+	late := stepDeadline(now)
+	testPace(t, []paceRow{
+		{"while pods are to be replaced", at("StepRunning"), see(20, inSteps("Nodes"), hold("step"), paused, passed(1, 1), lacks), "True PermissionMissing",
+			"step 2 of 3: 5 of 20 pods; 1 of them passed; no other pod is replaced: the operator may not", 2, time.Minute},
+		{"but not once all are there", at("PermissionMissing"), see(20, inSteps("Nodes"), hold("step"), paused, passed(1, 4), finished(pods(5, 5)), lacks), "True StepRunning",
+			"step 2 of 3: 5 of 20 pods; 4 of them passed", 2, 0},
+		{"and once it is granted", at("PermissionMissing"), see(20, inSteps("Nodes"), hold("step"), paused, passed(1, 1)), "True StepRunning", "step 2 of 3: 5 of 20 pods; 1 of them passed", 2, 0},
+		{"also when its time is over", at("PermissionMissing", late), see(20, inSteps("Nodes", limit("Hold")), hold("step"), paused, passed(1, 1), lacks), "True StepDeadline",
+			"step 2 of 3: 5 of 20 pods; 1 of them passed; no other pod is replaced: the operator may not, not all by 2026-11-21T10:00:00Z", 2, 0},
+	})
+}
+
 func TestDecidePaceNeedsApprovals(t *testing.T) {
 	done := atStep(2, 5, "AwaitingApproval")
 	needs := "step 2 of 3 is done; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1"

@@ -37,12 +37,8 @@ import (
 // The causes of deletions in the metrics.
 const causePark, causeUnstick, causeFirstNodes, causeStep = "Park", "Unstick", "FirstNodes", "Step"
 
-const (
-	// turnWait is how long to wait at most for a pod that comes back: the cache holds none from before change control.
-	turnWait = 5 * time.Second
-	// podDeletion is how to permit deletions of pods.
-	podDeletion = "the operator may delete pods only with " + scope.PodDeletion
-)
+// turnWait is how long to wait at most for a pod that comes back: the cache holds none from before change control.
+const turnWait = 5 * time.Second
 
 // PodRequest asks for the deletion of one pod of a workload, which comes back with another version.
 type PodRequest struct {
@@ -162,7 +158,7 @@ func (r *Roller) deletePod(ctx context.Context, request PodRequest, object clien
 	case apierrors.IsNotFound(err):
 		return nil
 	case scope.IsDenied(err):
-		return &Obstacle{ObstacleDenied, fmt.Sprintf("the API server denied the deletion of pod %s: %s; %s", pod.Name, err, podDeletion)}
+		return &Obstacle{ObstacleDenied, fmt.Sprintf("the API server denied the deletion of pod %s: %s; %s", pod.Name, err, scope.PodDeletions)}
 	case err != nil:
 		return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

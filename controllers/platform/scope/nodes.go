@@ -29,6 +29,9 @@ import (
 // PodDeletion is the optional role without which the operator may neither delete pods nor select nodes.
 const PodDeletion = "the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)"
 
+// PodDeletions is how to permit the operator to delete pods.
+const PodDeletions = "the operator may delete pods only with " + PodDeletion
+
 // Nodes returns the names of the nodes that a selector matches, up to a limit. The operator may list nodes only with PodDeletion.
 func Nodes(ctx context.Context, live client.Reader, selector labels.Selector, limit int64) ([]string, error) {
 	var found metav1.PartialObjectMetadataList
