@@ -17,6 +17,7 @@ limitations under the License.
 package browser
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,23 @@ func TestDeliveryShowsTheFourKeys(t *testing.T) {
 	if want := "namespace,deployments,verified,failed,superseded,unchecked,change_fail_rate,recovery_seconds_median,lead_time_seconds_median\r\nshop,2,3,2,1,1,0.4,1800,3600\r\n"; text != want {
 		t.Errorf("the CSV is %q, want %q", text, want)
 	}
+}
+
+func TestDeliveryCountsMoreReleasesThanACallTakes(t *testing.T) {
+	items := make([]object, 130_000)
+	for i := range items {
+		name, at := strconv.Itoa(i/100), ago(time.Duration(100-i%100)*time.Hour)
+		items[i] = object{
+			"namespace": "shop", "workload": object{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": name}, "release": i%100 + 1, "type": "Release",
+			"startedAt": at, "endedAt": at, "outcome": "Verified",
+		}
+	}
+	of := serve(t, shop(), answers(true))
+	of.set("releases", object{"items": items})
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	page.goTo("/dora")
+	page.shows(".tiles", "per week", "0%")
 }
 
 func TestSettingsShowValuesAndProblems(t *testing.T) {

@@ -15,8 +15,9 @@ export function since(end: number): number {
 // weeksOf returns over how many weeks the releases before an end are counted: those since the first record, as there may be none of before, and at
 // least one.
 export function weeksOf(items: Recorded[], end: number): number {
-  const first = Math.max(since(end), Math.min(end, ...items.map((item) => Date.parse(item.startedAt))));
-  return Math.min(weeks, Math.max(1, (end - first) / week));
+  // No arguments for Math.min: there may be more records than a call takes.
+  const first = items.reduce((earliest, item) => Math.min(earliest, Date.parse(item.startedAt)), end);
+  return Math.min(weeks, Math.max(1, (end - Math.max(since(end), first)) / week));
 }
 
 // before is how much earlier releases are read than they are counted: what ends a failure, or has the commit time of the release before, is known
