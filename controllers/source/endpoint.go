@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,15 +190,18 @@ func (e *endpoint) find(key string) (Answer, bool) {
 
 // keep keeps an answer, and drops those whose time is over.
 func (e *endpoint) keep(key string, answer kept) {
+	e.expire()
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.kept[key] = answer
+}
+
+// expire drops the answers whose time is over.
+func (e *endpoint) expire() {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	now := e.clock.Now()
-	for key, old := range e.kept {
-		if !now.Before(old.until) {
-			delete(e.kept, key)
-		}
-	}
-	e.kept[key] = answer
+	maps.DeleteFunc(e.kept, func(_ string, old kept) bool { return !now.Before(old.until) })
 }
 
 // protect asks unless the source is down or wants a pause, and counts the outcome.

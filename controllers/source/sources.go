@@ -136,6 +136,7 @@ func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSour
 	if source.failure != nil {
 		return source.failure, nil
 	}
+	source.endpoint.expire() // also of a source that doesn't answer, which keeps nothing new
 	if source.spec.Type == appv1alpha1.SourceHTTP {
 		err = source.plugin().greet(ctx)
 	} else {

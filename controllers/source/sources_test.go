@@ -20,13 +20,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -157,6 +160,32 @@ func TestSourcesLookFollowsTheSpec(t *testing.T) {
 	g.Expect(look(t, sources, object)).To(Succeed())
 	object.Spec.URL, object.Generation = "nowhere", 3
 	g.Expect(look(t, sources, object)).To(MatchError("VerificationSource prometheus: spec.url is no URL with a host"))
+}
+
+func TestSourcesLookDropsTheAnswersWhoseTimeIsOver(t *testing.T) {
+	g := NewWithT(t)
+	var down atomic.Bool
+	sources := newSources(t)
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	sources.Clock = clock
+	object := define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		if down.Load() {
+			writer.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		says(http.StatusOK, one)(writer, request)
+	}))
+	asked := reader(t, sources, object)
+	_, err := asked.endpoint.queryInstant(t.Context(), "up", clock.Now())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(asked.endpoint.kept).To(HaveLen(2), "with that of the look")
+	down.Store(true)
+	clock.SetTime(clock.Now().Add(instantPeriod - time.Second))
+	g.Expect(look(t, sources, object)).NotTo(BeNil())
+	g.Expect(asked.endpoint.kept).To(HaveLen(2))
+	clock.SetTime(clock.Now().Add(time.Second))
+	g.Expect(look(t, sources, object)).NotTo(BeNil())
+	g.Expect(asked.endpoint.kept).To(BeEmpty(), "although the source doesn't answer")
 }
 
 func TestSourcesLookEndsWithTheManager(t *testing.T) {
