@@ -31,8 +31,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// errOther means that a workload isn't at the release that the page showed.
-var errOther = errors.New("another release") //nolint:gochecknoglobals // compared by identity
+// errOther means that a workload isn't at the release that the page showed, or another object not as it was shown.
+var errOther = errors.New("not what was shown") //nolint:gochecknoglobals // compared by identity
 
 // prepare returns what a user of the page asks for, ready to be done.
 type prepare func(ctx context.Context, ask dashboard.Ask) (*action, error)
@@ -58,9 +58,9 @@ func (s *site) acts() map[string]dashboard.Act {
 		"resume": s.act(s.about(func(ctx context.Context, facts view.Facts, ask dashboard.Ask) (*action, error) {
 			return s.cluster.resumes(ctx, facts, false, ask.Reason)
 		})),
-		"verdict":       s.act(reasoned(s.verdict)),
+		"verdict":       s.act(asShown(reasoned(s.verdict))),
 		"freeze-lock":   s.act(reasoned(s.freezeLock)),
-		"freeze-unlock": s.act(s.freezeUnlock),
+		"freeze-unlock": s.act(asShown(s.freezeUnlock)),
 		"break-glass":   s.act(reasoned(s.breakGlass)),
 	}
 }
@@ -112,6 +112,17 @@ func isAt(facts view.Facts, shown *view.Side) error {
 		return nil
 	}
 	return fmt.Errorf("%s is at release %d by now, so nothing was changed: look at it again (%w)", view.Argument(facts.Reference), present.Number, errOther)
+}
+
+// asShown returns an error if a batch or a lock isn't as the user was shown it.
+func asShown(ready prepare) prepare {
+	return func(ctx context.Context, ask dashboard.Ask) (*action, error) {
+		prepared, err := ready(ctx, ask)
+		if err != nil || ask.At == "" || ask.At == prepared.request.At {
+			return prepared, err
+		}
+		return nil, fmt.Errorf("%s has changed since it was shown, so nothing was changed: look at it again (%w)", prepared.request.Object, errOther)
+	}
 }
 
 func argumentOf(ask dashboard.Ask) string { return ask.Namespace + "/" + ask.Kind + "/" + ask.Name }

@@ -18,6 +18,7 @@ package command_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
@@ -201,6 +202,54 @@ func TestAPageActsOnWhatItShowed(t *testing.T) {
 			g.Expect(requested(t, b)).To(Equal(version("a1")))
 		}
 	}
+}
+
+func TestAPageActsOnTheBatchOrTheLockThatItShowed(t *testing.T) {
+	for verb, says := range map[string]string{
+		"verdict":       "changepod/web--x--" + version("49") + "--x--1 has changed since it was shown, so nothing was changed: look at it again",
+		"freeze-unlock": "changefreeze/inc-99 has changed since it was shown, so nothing was changed: look at it again",
+	} {
+		for _, change := range []string{"", "edited", "made anew"} {
+			g := NewWithT(t)
+			b := newBenchWith(t, interceptor.Funcs{}, actObjects(verb)...)
+			p, asked := b.page("--read-only=false"), pageActs()[verb].body
+			_, body := p.call(http.MethodPost, "/api/act/"+verb, `{`+asked+`,"dryRun":true}`)
+			var shown struct{ At string }
+			g.Expect(json.Unmarshal([]byte(body), &shown)).To(Succeed())
+			g.Expect(shown.At).NotTo(BeEmpty(), verb)
+			object := shownObject(t, b, verb)
+			switch change {
+			case "edited":
+				object.SetGeneration(object.GetGeneration() + 1)
+				g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
+			case "made anew":
+				g.Expect(b.kube.Delete(t.Context(), object)).To(Succeed())
+				object.SetResourceVersion("")
+				object.SetUID("another")
+				g.Expect(b.kube.Create(t.Context(), object)).To(Succeed())
+			}
+			object = shownObject(t, b, verb)
+			code, body := p.call(http.MethodPost, "/api/act/"+verb, `{`+asked+`,"at":"`+shown.At+`","dryRun":false}`)
+			if change == "" {
+				g.Expect(code).To(Equal(200), verb+body)
+				continue
+			}
+			g.Expect(code).To(Equal(409), verb+" "+change+body)
+			g.Expect(body).To(HavePrefix(`{"reason":"Conflict","error":"`+says), verb)
+			g.Expect(shownObject(t, b, verb)).To(Equal(object), verb+" "+change)
+		}
+	}
+}
+
+// shownObject returns the batch or the lock about which a verb is asked.
+func shownObject(t *testing.T, b *bench, verb string) client.Object {
+	t.Helper()
+	object, name := client.Object(&appv1alpha1.ChangePod{}), "web--x--"+version("49")+"--x--1"
+	if verb == "freeze-unlock" {
+		object, name = &appv1alpha1.ChangeFreeze{}, "inc-99"
+	}
+	NewWithT(t).Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, object)).To(Succeed())
+	return object
 }
 
 func TestAPageHasTheWarningsOfItsOwnCall(t *testing.T) {

@@ -64,6 +64,8 @@ type Ask struct {
 	DryRun *bool `json:"dryRun"`
 	// From is the release that the user was shown; nothing is done if the workload is at another one.
 	From *view.Side `json:"from"`
+	// At is the state of the batch or lock that the user was shown; nothing is done if it has another one.
+	At string `json:"at"`
 	// To is the release or version to go back to, Step the step to go on to.
 	To   string `json:"to"`
 	Step string `json:"step"`

@@ -105,6 +105,8 @@ func UnlockOf(freeze *appv1alpha1.ChangeFreeze) (Request, error) {
 	if freeze.Spec.Expires == nil {
 		return Request{}, fmt.Errorf("%s is a calendar and no lock: kubectl delete %s -n %s ends it for good", request.Object, request.Object, freeze.Namespace)
 	}
+	// Its status changes with each release that it parks.
+	request.At = fmt.Sprintf("%s/%d", freeze.UID, freeze.Generation)
 	request.Changes = []string{fmt.Sprintf("parked: %d", freeze.Status.Parked)}
 	return request, nil
 }

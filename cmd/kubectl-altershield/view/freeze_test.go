@@ -71,11 +71,12 @@ func TestUnlockEndsALockAndNoCalendar(t *testing.T) {
 	calendar := changeFreeze("shop", "friday", true)
 	_, err := view.UnlockOf(&calendar)
 	g.Expect(err).To(MatchError("changefreeze/friday is a calendar and no lock: kubectl delete changefreeze/friday -n shop ends it for good"))
-	calendar.Spec.Expires = &metav1.Duration{Duration: time.Hour}
+	calendar.Spec.Expires, calendar.UID, calendar.Generation, calendar.ResourceVersion = &metav1.Duration{Duration: time.Hour}, "f-1", 3, "12"
 	request, err := view.UnlockOf(&calendar)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(request.Kind).To(BeEquivalentTo("FreezeUnlockRequest"))
 	g.Expect(request.Changes).To(Equal([]string{"parked: 2"}))
+	g.Expect(request.At).To(Equal("f-1/3"), "another edit is another state, another release that it parks isn't")
 }
 
 func TestBreakGlassNamesWhatPasses(t *testing.T) {

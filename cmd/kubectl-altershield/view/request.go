@@ -31,6 +31,8 @@ type Request struct {
 	// From is the release that the workload is at, To the one that a rollback or a repair leads to. Its number is 0 if it isn't known any more.
 	From Side `json:"from,omitzero"`
 	To   Side `json:"to,omitzero"`
+	// At is the state of the object that was read, where something is changed that is no workload: a batch, or a lock that is ended.
+	At string `json:"at,omitempty"`
 	// By is the author of the release.
 	By string `json:"by,omitempty"`
 	// Step is the step to go on to, or all.

@@ -30,6 +30,7 @@ import (
 func VerdictOf(batch *appv1alpha1.ChangePod, verdict appv1alpha1.Verdict, pod, reason string) (Request, *appv1alpha1.ChangePod, error) {
 	request := Request{
 		Kind: VerdictRequest, APIVersion: APIVersion, Namespace: batch.Namespace, Object: "changepod/" + batch.Name, Reason: reason,
+		At: fmt.Sprintf("%s/%s", batch.UID, batch.ResourceVersion),
 	}
 	changed := batch.DeepCopy()
 	results := changed.Status.PodResults

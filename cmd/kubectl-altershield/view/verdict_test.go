@@ -29,7 +29,7 @@ import (
 // judged is a batch of two pods, of which the first one failed. A pod that isn't in it failed as well.
 func judged() *appv1alpha1.ChangePod {
 	return &appv1alpha1.ChangePod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1", UID: "b-1", ResourceVersion: "12"},
 		Spec:       appv1alpha1.ChangePodSpec{PodInfos: []appv1alpha1.PodSummary{{Pod: "web-1", IP: "10.0.0.1"}, {Pod: "web-2", IP: "10.0.0.2"}}},
 		Status: appv1alpha1.ChangePodStatus{Status: "ExecuteDone", PodResults: []appv1alpha1.PodSummary{
 			{Pod: "web-1", IP: "10.0.0.1", Verdict: "unpass", Message: "5xx"}, {Pod: "typo", Verdict: "unpass", Message: "5xx"},
@@ -59,7 +59,7 @@ func TestVerdictOfPods(t *testing.T) {
 		request, changed, err := view.VerdictOf(batch, row.verdict, row.pod, "why")
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(request).To(Equal(view.Request{
-			Kind: "VerdictRequest", APIVersion: "cli.altershield/v1", Namespace: "shop", Object: "changepod/web--x--1", Changes: row.changes, Reason: "why",
+			Kind: "VerdictRequest", APIVersion: "cli.altershield/v1", Namespace: "shop", Object: "changepod/web--x--1", Changes: row.changes, Reason: "why", At: "b-1/12",
 		}), name)
 		g.Expect(changed.Status.PodResults).To(Equal(row.results), name)
 		g.Expect(batch).To(Equal(judged()), "what was read stays as it is")

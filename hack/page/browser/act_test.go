@@ -200,7 +200,7 @@ func TestEachKindCanBePaused(t *testing.T) {
 
 func TestLockIsEndedFromTheCalendar(t *testing.T) {
 	of := serve(t, shop(), answers(false))
-	of.set("act/freeze-unlock", object{"kind": "FreezeUnlockRequest", "namespace": "pay", "object": "changefreeze/incident-99", "changes": []string{"parked: 0"}})
+	of.set("act/freeze-unlock", object{"kind": "FreezeUnlockRequest", "namespace": "pay", "object": "changefreeze/incident-99", "at": "f-1/3", "changes": []string{"parked: 0"}})
 	page := open(t, of, look{route: "/calendar"})
 	page.click("main button", "End the lock…")
 	page.shows("dialog", "kubectl altershield freeze unlock incident-99 -n pay")
@@ -208,7 +208,7 @@ func TestLockIsEndedFromTheCalendar(t *testing.T) {
 	page.shows("dialog .preview", "parked: 0")
 	page.click("dialog button", "Do it")
 	page.shows("dialog .preview", "Done")
-	if acts := of.acts(); len(acts) != 2 || acts[1]["lock"] != "incident-99" || acts[1]["namespace"] != "pay" {
+	if acts := of.acts(); len(acts) != 2 || acts[1]["lock"] != "incident-99" || acts[1]["namespace"] != "pay" || acts[1]["at"] != "f-1/3" {
 		t.Errorf("the dialog sent %v", acts)
 	}
 }

@@ -92,7 +92,7 @@ export interface Action { verb: string; needs: Right; right?: string; may?: bool
 export interface ActionList { items: Action[]; notes?: Note[] }
 
 export interface Requested {
-  kind: string; namespace: string; workload?: string; object: string; from?: Side; to?: Side; by?: string; step?: string;
+  kind: string; namespace: string; workload?: string; object: string; from?: Side; to?: Side; at?: string; by?: string; step?: string;
   changes?: string[]; reason?: string; warnings?: string[]; dryRun?: boolean;
 }
 

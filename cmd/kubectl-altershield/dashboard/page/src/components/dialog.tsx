@@ -59,15 +59,17 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
   );
 }
 
-// bodyOf returns what to send. What acts names the release, the version and the step that the dry run saw, so that it can't hit others.
+// bodyOf returns what to send. What acts names the release, the version and the step that the dry run saw, and the state of a batch or a lock, so that it
+// can't hit others.
 function bodyOf(verb: Verb, of: Reference, fields: Record<string, string>, reason: string, dryRun: boolean, seen: Requested | undefined) {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
   const why = verb.reason === "none" || reason === "" ? {} : { reason };
   const workload = of.name === "" ? {} : { kind: of.kind, name: of.name };
   const from = seen?.from?.version ? { from: seen.from } : {};
+  const at = seen?.at ? { at: seen.at } : {};
   const to = verb.name === "rollback" && seen?.to?.version ? { to: seen.to.version } : {};
   const step = verb.name === "go-on" && seen?.step ? { step: seen.step.split("/")[0] } : {};
-  return { namespace: of.namespace, ...workload, ...given, ...why, ...from, ...to, ...step, dryRun };
+  return { namespace: of.namespace, ...workload, ...given, ...why, ...from, ...at, ...to, ...step, dryRun };
 }
 
 function Input({ field, value, fixed, set }: { field: Field; value: string; fixed: boolean; set: (value: string) => void }) {
