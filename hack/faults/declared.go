@@ -167,7 +167,7 @@ func (s *stage) createWebApp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		app := emptyOf(s.kind, s.namespace).(*unstructured.Unstructured)
+		app := s.emptied().(*unstructured.Unstructured)
 		app.SetLabels(like.Labels)
 		app.Object["spec"] = map[string]any{"replicas": int64(heldReplicas), "template": template}
 		return s.kube.Create(ctx, app)

@@ -43,6 +43,36 @@ func freezeEnds(ctx context.Context, s *stage) error {
 		(*stage).breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
 }
 
+// severalThaw parks the releases of two workloads until their freeze is deleted. They go on one after the other.
+func severalThaw(ctx context.Context, s *stage) error {
+	one := func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Thaw.Concurrent = 1 }
+	second := change("the second release", template("second", ""))
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), beside((*stage).create), beside(verified(1)),
+		lock("parks", appv1alpha1.FreezeFinish, one), second, frozen(2), beside(second), beside(frozen(2)), unlock("parks"),
+		verified(2), beside(verified(2)), (*stage).thawedInTurn)
+}
+
+// thawedInTurn returns an error if the release of the other workload went on before that of this one was verified.
+func (s *stage) thawedInTurn(ctx context.Context) error {
+	_, first, err := s.current(ctx)
+	if err != nil {
+		return err
+	}
+	return beside(func(other *stage, ctx context.Context) error {
+		_, next, err := other.current(ctx)
+		if err != nil {
+			return err
+		}
+		verified := meta.FindStatusCondition(first.Status.Conditions, appv1alpha1.ConditionVerified)
+		thawed := meta.FindStatusCondition(next.Status.Conditions, appv1alpha1.ConditionFrozen)
+		if verified == nil || thawed == nil || thawed.LastTransitionTime.Before(&verified.LastTransitionTime) {
+			return fmt.Errorf("the first release has %+v, and the next one %+v", verified, thawed)
+		}
+		return nil
+	})(s, ctx)
+}
+
 // createSlowly creates a Deployment that replaces one pod after another.
 func (s *stage) createSlowly(ctx context.Context) error {
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
@@ -51,11 +81,14 @@ func (s *stage) createSlowly(ctx context.Context) error {
 }
 
 // lock freezes the namespace, and waits until the operator knows.
-func lock(name string, running appv1alpha1.FreezeRunning) step {
+func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1alpha1.ChangeFreezeSpec)) step {
 	return func(s *stage, ctx context.Context) error {
 		freeze := &appv1alpha1.ChangeFreeze{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
 			Spec:       appv1alpha1.ChangeFreezeSpec{Expires: &metav1.Duration{Duration: lockLength}, Running: running},
+		}
+		for _, edit := range edits {
+			edit(&freeze.Spec)
 		}
 		if err := s.write(ctx, "the freeze "+name, func(ctx context.Context) error {
 			return client.IgnoreAlreadyExists(s.kube.Create(ctx, freeze.DeepCopy()))

@@ -176,7 +176,8 @@ func (m *matrix) open(ctx context.Context, scenario scenario, plan plan) (string
 
 func (m *matrix) stage(scenario scenario, namespace string, trouble *trouble) *stage {
 	return &stage{
-		lab: m.lab, kube: m.lab.Kube, api: m.api, calls: m.calls, keeper: m.keeper, namespace: namespace, kind: scenario.of(), trouble: trouble,
+		lab: m.lab, kube: m.lab.Kube, api: m.api, calls: m.calls, keeper: m.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
+		trouble: trouble,
 	}
 }
 
@@ -187,7 +188,7 @@ func (m *matrix) leave(ctx context.Context, scenario scenario, namespace string)
 	}
 	m.calls.Forget(namespace)
 	// On failure it only costs time.
-	_ = m.lab.Kube.Delete(ctx, emptyOf(scenario.of(), namespace), client.PropagationPolicy("Background"))
+	_ = m.lab.Kube.DeleteAllOf(ctx, scenario.of().New(), client.InNamespace(namespace), client.PropagationPolicy("Background"))
 }
 
 // try plays a scenario with the fault of a plan, and compares the end state.

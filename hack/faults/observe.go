@@ -88,7 +88,7 @@ func masks(namespace string) state.Masks {
 			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
 			show(`^\d{10}$`, "SECONDS"),
 			// Pods that finish within the same second are checked in the order of their names.
-			show(workloadName+`-(\d|([a-z0-9]{6,10}-)?[a-z0-9]{5})\b`, workloadName+"-POD"),
+			show(`\b(`+workloadName+`|`+otherName+`)-(\d|([a-z0-9]{6,10}-)?[a-z0-9]{5})\b`, "$1-POD"),
 			// One late pod is enough: whether there are more by then depends on the machine.
 			show(` \(and \d+ more\)`, ""),
 			// What a look counts depends on its time.

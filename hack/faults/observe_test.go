@@ -41,6 +41,7 @@ func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
 		"1795255200":                  "SECONDS",
 		"12":                          "12",
 		"pod web-5c698f4449-fsb27 at 10.128.0.7 in faults-7":         "pod web-POD at IP in NAMESPACE",
+		"pod other-5c698f4449-fsb27 at 10.128.0.7":                   "pod other-POD at IP",
 		"pod web-fsb27 at 10.128.0.7":                                "pod web-POD at IP",
 		"pod web-0 at 10.128.0.7":                                    "pod web-POD at IP",
 		"pod web-5c698f4449-fsb27: ErrImagePull (and 1 more)":        "pod web-POD: ErrImagePull",

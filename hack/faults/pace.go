@@ -33,10 +33,10 @@ import (
 )
 
 // pacedInSteps makes a release that runs one pod until it is approved, and then all.
-func pacedInSteps(create step) func(context.Context, *stage) error {
+func pacedInSteps(create step, edits ...func(*appv1alpha1.ReleasePolicySpec)) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
 		return inTurn(ctx, s,
-			(*stage).twoSteps, create, verified(1),
+			twoSteps(edits...), create, verified(1),
 			change("the second release", template("second", "")), (*stage).awaitsApproval, (*stage).approve, verified(2), (*stage).unpaced)
 	}
 }
@@ -44,9 +44,31 @@ func pacedInSteps(create step) func(context.Context, *stage) error {
 // orderFailsInSteps makes AlterShield Server fail the order of a release in steps after its last one. A user withdraws that.
 func orderFailsInSteps(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).twoSteps, (*stage).create, verified(1), (*stage).failOrder,
+		twoSteps(), (*stage).create, verified(1), (*stage).failOrder,
 		change("the second release", template("second", "")), (*stage).awaitsApproval, (*stage).approve, suspended(2), withdrawn(1), verified(2),
 		(*stage).unpaced)
+}
+
+// undoneWhenItFails makes a release in steps that fails after its first one, and is rolled back by its policy.
+func undoneWhenItFails(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		twoSteps(onFail(appv1alpha1.OnFailUndo)), (*stage).create, verified(1),
+		change("the second release", template("second", "")), (*stage).awaitsApproval, failed(1), verified(3), (*stage).unpaced)
+}
+
+// parkedWhenItFails does the same with a StatefulSet whose release is parked.
+func parkedWhenItFails(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		twoSteps(onFail(appv1alpha1.OnFailPark)), createStatefulSet(parkedReplicas), verified(1),
+		slowRelease, (*stage).readyOne, (*stage).awaitsApproval, failed(1), suspended(2), (*stage).parked)
+}
+
+func onFail(what appv1alpha1.OnFail) func(*appv1alpha1.ReleasePolicySpec) {
+	return func(spec *appv1alpha1.ReleasePolicySpec) { spec.OnFail = what }
+}
+
+func withTraffic(traffic appv1alpha1.Traffic) func(*appv1alpha1.ReleasePolicySpec) {
+	return func(spec *appv1alpha1.ReleasePolicySpec) { spec.Traffic = traffic }
 }
 
 // failOrder makes the server fail the next order after its last step.
@@ -59,9 +81,19 @@ func (s *stage) failOrder(context.Context) error {
 }
 
 // twoSteps creates a ReleasePolicy of two steps, of which the second one needs an approval.
-func (s *stage) twoSteps(ctx context.Context) error {
-	policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "careful"}}
-	policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100, Approvals: 1}}
+func twoSteps(edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
+	return func(s *stage, ctx context.Context) error {
+		policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "careful"}}
+		policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100, Approvals: 1}}
+		for _, edit := range edits {
+			edit(&policy.Spec)
+		}
+		return s.createPolicy(ctx, policy)
+	}
+}
+
+// createPolicy creates a ReleasePolicy, and waits until it is in effect.
+func (s *stage) createPolicy(ctx context.Context, policy *appv1alpha1.ReleasePolicy) error {
 	err := s.write(ctx, "the policy", func(ctx context.Context) error {
 		return ignoreExists(s.kube.Create(ctx, policy.DeepCopy()))
 	})

@@ -69,9 +69,13 @@ func scenarios() []scenario {
 		{name: "park", kind: statefulset.Kind{}, play: statefulSetParked},
 		{name: "first-nodes", kind: daemonset.Kind{}, play: daemonSetFirstNodes},
 		{name: "freeze", play: freezeEnds},
+		{name: "thaw", play: severalThaw},
 		{name: "steps", play: pacedInSteps((*stage).create)},
+		{name: "steps-before", play: pacedInSteps((*stage).create, withTraffic(appv1alpha1.TrafficBefore))},
 		{name: "steps-partition", kind: statefulset.Kind{}, play: pacedInSteps(createStatefulSet(heldReplicas))},
 		{name: "steps-nodes", kind: daemonset.Kind{}, play: pacedInSteps(createDaemonSet(nil))},
+		{name: "undo", play: undoneWhenItFails},
+		{name: "park-on-fail", kind: statefulset.Kind{}, play: parkedWhenItFails},
 		{name: "steps-order", checked: true, play: orderFailsInSteps},
 		{name: "crash", play: crashesLater},
 		{name: "checks", measured: true, play: withSource(errorsFail), troubles: []trouble{{"source-away", sourceAway}}},
@@ -101,7 +105,7 @@ func (s *stage) create(ctx context.Context) error { return s.createLabelled(ctx,
 
 func (s *stage) createLabelled(ctx context.Context, labels map[string]string) error {
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		created := lab.Deployment(s.namespace, workloadName, replicas)
+		created := lab.Deployment(s.namespace, s.name, replicas)
 		maps.Copy(created.Labels, labels)
 		// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
 		created.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}

@@ -44,7 +44,7 @@ func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
 			Spec:       appv1alpha1.ChangeWorkloadSpec{Release: 1}, Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: 1},
 		},
 	).Build()
-	s := &stage{kube: kube, namespace: "shop", kind: statefulset.Kind{}}
+	s := &stage{kube: kube, namespace: "shop", kind: statefulset.Kind{}, name: workloadName}
 	object, record, err := s.current(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))

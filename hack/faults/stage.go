@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ const (
 	glance = 100 * time.Millisecond
 
 	workloadName = "web"
+	// otherName is that of a workload beside it.
+	otherName = "other"
 )
 
 // stage is the namespace of a scenario.
@@ -53,8 +56,9 @@ type stage struct {
 	api, calls *proxy.Proxy
 	keeper     *keeper
 	namespace  string
-	// kind is the kind of the workload.
+	// kind is the kind of the workload, name its name.
 	kind workload.Kind
+	name string
 	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
 	trouble *trouble
 	struck  bool
@@ -108,29 +112,38 @@ func (s *stage) key(name string) client.ObjectKey {
 // patch changes the workload like kubectl patch --type=merge.
 func (s *stage) patch(ctx context.Context, what, content string) error {
 	return s.write(ctx, what, func(ctx context.Context) error {
-		return s.kube.Patch(ctx, emptyOf(s.kind, s.namespace), client.RawPatch(types.MergePatchType, []byte(content)))
+		return s.kube.Patch(ctx, s.emptied(), client.RawPatch(types.MergePatchType, []byte(content)))
 	})
 }
 
-// emptyOf returns the workload of a namespace without content.
-func emptyOf(kind workload.Kind, namespace string) client.Object {
-	object := kind.New()
-	object.SetNamespace(namespace)
-	object.SetName(workloadName)
+// emptied returns the workload without content.
+func (s *stage) emptied() client.Object {
+	object := s.kind.New()
+	object.SetNamespace(s.namespace)
+	object.SetName(s.name)
 	return object
 }
 
 // phrase names the workload in messages.
-func (s *stage) phrase() string { return workload.Phrase(s.kind, workloadName) }
+func (s *stage) phrase() string { return workload.Phrase(s.kind, s.name) }
+
+// beside makes a step of the workload one of another workload in the namespace.
+func beside(act step) step {
+	return func(s *stage, ctx context.Context) error {
+		other := *s
+		other.name = otherName
+		return act(&other, ctx)
+	}
+}
 
 // current returns the workload and the record of its current release.
 func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.ChangeWorkload, error) {
 	object, record := s.kind.New(), &appv1alpha1.ChangeWorkload{}
-	if err := s.kube.Get(ctx, s.key(workloadName), object); err != nil {
+	if err := s.kube.Get(ctx, s.key(s.name), object); err != nil {
 		return nil, nil, err
 	}
 	release := decide.ReleaseOf(object)
-	if err := s.kube.Get(ctx, s.key(workload.RecordName(s.kind, workloadName, release.Version)), record); err != nil {
+	if err := s.kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), record); err != nil {
 		return nil, nil, err
 	}
 	if record.Spec.Release != release.Number || record.Status.ObservedRelease != release.Number {
@@ -139,7 +152,7 @@ func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.Change
 	return object, record, nil
 }
 
-// verified waits until a release has reached Success and has the only record.
+// verified waits until a release has reached Success and its record is the only one of the workload.
 func (s *stage) verified(ctx context.Context, release int64) error {
 	return until(ctx, fmt.Sprintf("the success of release %d", release), func(ctx context.Context) error {
 		object, record, err := s.current(ctx)
@@ -150,6 +163,7 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 		if err := s.kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
+		all.Items = slices.DeleteFunc(all.Items, func(one appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&one, object) })
 		_, suspended := object.GetLabels()[appv1alpha1.LabelSuspend]
 		if record.Spec.Release != release || record.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
 			return fmt.Errorf("the workload is at release %d with status %q, suspended %t, of %d records",
@@ -159,14 +173,18 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 	})
 }
 
-// cleared returns an error until the batches of past releases are deleted. If the same version were released again before, its
+// cleared returns an error until the batches of past releases of the workload are deleted. If the same version were released again before, its
 // batches would get higher numbers.
 func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
 	if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 		return err
 	}
+	ours := strings.TrimSuffix(record.Name, record.Spec.Reversion)
 	for i := range batches.Items {
+		if !strings.HasPrefix(batches.Items[i].Name, ours) {
+			continue
+		}
 		if !metav1.IsControlledBy(&batches.Items[i], record) || batches.Items[i].Spec.Release != record.Spec.Release {
 			return fmt.Errorf("ChangePod %s is not deleted yet", batches.Items[i].Name)
 		}

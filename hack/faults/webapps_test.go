@@ -46,7 +46,7 @@ func TestWebAppsReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
 	g := NewWithT(t)
 	kind, err := webAppKind()
 	g.Expect(err).NotTo(HaveOccurred())
-	app := emptyOf(kind, "shop").(*unstructured.Unstructured)
+	app := (&stage{kind: kind, namespace: "shop", name: workloadName}).emptied().(*unstructured.Unstructured)
 	app.SetUID("1")
 	app.SetGeneration(1)
 	app.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"test": "1"}}}}
