@@ -42,7 +42,7 @@ type AwaitedCheck struct {
 
 // holds reports whether pods wait for a check that can't tell.
 func holds(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) bool {
-	return check.OnInconclusive == appv1alpha1.InconclusiveHold && LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
+	return check.OnInconclusive == appv1alpha1.InconclusiveHold && !isPhased(check.Phase) && isEnforced(policy, check)
 }
 
 // holding returns the checks of a release for which pods wait while they can't tell.
@@ -110,9 +110,10 @@ func isCleared(result *appv1alpha1.CheckResult, baked time.Time) bool {
 	return result.ClearedTime != nil && !baked.After(result.ClearedTime.Time)
 }
 
-// isHolding reports whether pods wait for a check.
+// isHolding reports whether pods wait for a check, or a release does for one of a phase, which has no verdict before it lets the release go on.
 func isHolding(result *appv1alpha1.CheckResult) bool {
-	return result.HeldUntil != nil && result.Verdict == appv1alpha1.CheckInconclusive && result.Reason != appv1alpha1.ReasonHoldTimeout
+	waits := result.Verdict == appv1alpha1.CheckInconclusive || isPhased(result.Phase) && result.Verdict == appv1alpha1.CheckPending
+	return result.HeldUntil != nil && waits && result.Reason != appv1alpha1.ReasonHoldTimeout
 }
 
 // describeHold describes for what pods wait, and until when.
@@ -223,13 +224,17 @@ func endHold(result *appv1alpha1.CheckResult) {
 	}
 }
 
-// BeganToHold reports whether pods of a release wait for a check and didn't before.
+// BeganToHold reports whether pods of a release wait for a check and didn't before. A release for which a check of a phase is being asked waits only
+// once that has an answer which doesn't let it go on.
 func BeganToHold(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) bool {
-	return isHolding(result) && !hadResult(before, after, result, isHolding)
+	waits := func(result *appv1alpha1.CheckResult) bool { return isHolding(result) && result.Reason != "" }
+	return waits(result) && !hadResult(before, after, result, waits)
 }
 
 // HoldTimedOut reports whether pods of a release waited for a check for as long as its policy lets them, which is news.
 func HoldTimedOut(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) bool {
-	timedOut := func(result *appv1alpha1.CheckResult) bool { return result.Reason == appv1alpha1.ReasonHoldTimeout }
+	timedOut := func(result *appv1alpha1.CheckResult) bool {
+		return result.Reason == appv1alpha1.ReasonHoldTimeout && result.HeldUntil != nil
+	}
 	return timedOut(result) && !hadResult(before, after, result, timedOut)
 }

@@ -101,11 +101,11 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.BreakGlass = seen.Freeze.Pass
 	}
 	frozen := awaitThaw(&status, seen)
-	first, orderFirst := false, seen.awaitsOrderFirst(&status)
+	first, startFirst := false, seen.awaitsStartFirst(&status)
 	switch {
 	case frozen:
 		putOffFirst(&status, seen)
-	case !orderFirst:
+	case !startFirst:
 		first = awaitFirst(&status, tally, seen, now)
 	}
 	onHold := seen.isOnHold(&status, workload, frozen, first)
@@ -120,7 +120,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	waits := orderFirst || pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen)
+	waits := startFirst || pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen)
 	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
 	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
 	decision.lookAtPace(&status, now)
@@ -134,7 +134,8 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	}
 	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
-	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
+	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil &&
+		(waitsFor(&status, appv1alpha1.ReasonAwaitingOrder) || failedStart(&status))
 	if !isObserved(workload) && delaysBatches(&status) {
 		decision.Batches = nil // a batch that doesn't find the policies in the status would neither bake nor wait for a check
 	}
@@ -163,7 +164,7 @@ func (d *Decision) judge(
 			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
 		}
 		keepUnverified(status, appv1alpha1.ReasonSuperseded, "the "+seen.Kind+" has moved on to another release")
-	case wasVerified(status), tally.isComplete(seen.Desired) && !isPaced(status) && !seen.awaitsOrder():
+	case wasVerified(status), tally.isComplete(seen.Desired) && !isPaced(status) && seen.leftOf(status, tally) == "":
 		d.succeed(status, workload, seen, tally)
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
@@ -334,17 +335,20 @@ func (d *Decision) await(
 
 // describeWait sets the condition Verified of a release that has neither failed nor succeeded: what it waits for.
 func (o *Observation) describeWait(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally) {
-	switch {
+	switch left := o.leftOf(status, tally); {
 	case o.isParked():
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
 	case awaitsFirst(status):
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes,
 			"the release waits for its first nodes: see the condition FirstNodes")
+	case left == appv1alpha1.ReasonAwaitingCheck:
+		setVerified(status, metav1.ConditionUnknown, left,
+			"every desired pod finished and passed; the release waits for "+awaitedCheck(status, appv1alpha1.PhaseAfter))
 	case o.Paused && !o.Hold.IsHeld(): // the operator ends its own pause now
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(o.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", o.Kind, o.Resume))
-	case o.hasOnlyOrderLeft(status, tally):
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonAwaitingOrder,
+	case left == appv1alpha1.ReasonAwaitingOrder:
+		setVerified(status, metav1.ConditionUnknown, left,
 			"every desired pod finished and passed; the change order has yet to pass its check after the last step")
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, o.Desired))

@@ -39,6 +39,7 @@ func storedResult(
 		Policy: policy.Policy, Name: check.Name, Type: check.Type, Mode: LowerMode(policy.Mode, check.Mode), Verdict: appv1alpha1.CheckPending,
 		Since: metav1.NewTime(now.Truncate(time.Second)),
 	}
+	result.Phase = phaseShown(check)
 	if i := slices.IndexFunc(known, func(other appv1alpha1.CheckResult) bool { return isSameCheck(&result, &other) }); i >= 0 {
 		return *known[i].DeepCopy()
 	}
@@ -106,7 +107,7 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	var wouldFail []string
 	for i := range status.Checks {
 		result := &status.Checks[i]
-		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && wasVerified(status) {
+		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && !isPhased(result.Phase) && wasVerified(status) {
 			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
 		}
 		switch result.Verdict {

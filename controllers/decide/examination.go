@@ -37,6 +37,8 @@ type examination struct {
 	seen         Verification
 	// kind is that of the workload.
 	kind string
+	// pace is what is known of the steps of the release.
+	pace *Pace
 	// bakes are when the bakes of the batches end that may wait for a check.
 	bakes []time.Time
 	// checked are the batches of the release and the check of its order, server is the state of their verifier.
@@ -49,6 +51,9 @@ type examination struct {
 func (e *examination) makeCheck(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
+	if isPhased(check.Phase) {
+		return e.makePhased(result, policy, check)
+	}
 	due, next := e.isDue(result, policy, check)
 	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check, due)
 	if due {
@@ -116,9 +121,7 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 	case check.Type == appv1alpha1.CheckServer: // which checks workloads without such pods, too
 		return e.judgeServer(check)
 	case e.seen.Pods == nil:
-		return checks.Finding{
-			Verdict: appv1alpha1.CheckSkipped, Reason: appv1alpha1.ReasonNoPods, Message: "a " + e.kind + " has no pods that keep running",
-		}
+		return e.withoutPods()
 	case e.seen.Awaited[CheckID{policy.Policy, check.Name}]: // the look neither counts nor fails anything before it is there
 		return checks.Passed(untilNextLook(policy, e.workload, e.now))
 	case check.Rule != nil:
@@ -129,6 +132,12 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 		return e.judgeMetrics(policy, check, terms)
 	default:
 		return judgeHealth(check, e.seen.Pods, e.now)
+	}
+}
+
+func (e *examination) withoutPods() checks.Finding {
+	return checks.Finding{
+		Verdict: appv1alpha1.CheckSkipped, Reason: appv1alpha1.ReasonNoPods, Message: "a " + e.kind + " has no pods that keep running",
 	}
 }
 

@@ -49,7 +49,7 @@ func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now t
 	for policy, check := range looking(workload, pods, now) {
 		if measured := Measured(check); measured != nil {
 			asked = append(asked, AskedCheck{
-				CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), termsOf(policy, workload, now).Ended, time.Duration(policy.WarmupSeconds) * time.Second,
+				CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), isLast(workload, policy, check, now), time.Duration(policy.WarmupSeconds) * time.Second,
 			})
 		}
 	}
@@ -64,7 +64,7 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		if check.HTTP == nil && check.Condition == nil && check.Job == nil {
 			continue
 		}
-		schedule, last := scheduleOf(policy, workload), termsOf(policy, workload, now).Ended
+		schedule, last := scheduleOf(policy, workload), isLast(workload, policy, check, now)
 		at, interval := schedule.Last(now), schedule.Interval
 		look := int64(at.Sub(schedule.Last(began)) / interval)
 		if last {
@@ -72,7 +72,7 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		}
 		question := plugin.Question{
 			ID:     fmt.Sprintf("%s/%d/%s/%s/%d", workload.UID, workload.Spec.Release, policy.UID, check.Name, look),
-			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, At: at, Until: at.Add(interval),
+			Policy: policy.Policy, Check: check.Name, Phase: phaseShown(check), Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, At: at, Until: at.Add(interval),
 			HTTP: check.HTTP, Condition: check.Condition, Job: check.Job, Run: runOf(workload, pods, policy, check),
 		}
 		if isAsynchronous(check) {
@@ -101,20 +101,28 @@ func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *app
 	return run
 }
 
+// isLast reports whether no look of a check follows one at a time. A check of a phase has no last look: it ends with its verdict.
+func isLast(workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, now time.Time) bool {
+	return !isPhased(check.Phase) && termsOf(policy, workload, now).Ended
+}
+
 // isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none.
 func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult) bool {
+	if isPhased(check.Phase) {
+		return result.Verdict != appv1alpha1.CheckPending
+	}
 	decidesOnce := check.Job != nil || isAsynchronous(check)
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }
 
-// looking returns copies of the checks of a release with these pods that look now, but none of a release without finished pods, or of one that
-// is suspended.
+// looking returns copies of the checks of a release with these pods that look now, but none of a release that is suspended, and without finished
+// pods only those of a phase.
 func looking(
 	workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time,
 ) iter.Seq2[*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck] {
 	return func(yield func(*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck) bool) {
 		watched := WatchedPolicies(workload, now)
-		if len(watched) == 0 || len(pods.New) == 0 || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+		if len(watched) == 0 || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
 			return
 		}
 		for i := range workload.Status.Verification.Policies {
@@ -122,7 +130,11 @@ func looking(
 			for j := range policy.Checks {
 				check := &policy.Checks[j]
 				result := storedResult(workload.Status.Checks, policy, check, now)
-				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check.DeepCopy()) {
+				isTime := len(pods.New) > 0
+				if isPhased(check.Phase) {
+					isTime = looksNow(workload, policy, check)
+				}
+				if isTime && hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check.DeepCopy()) {
 					return
 				}
 			}
@@ -204,20 +216,22 @@ func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkl
 	return time.Unix(status.EntryTimeUnix+int64(seconds), 0)
 }
 
-// looks reports whether a policy has checks that look at metrics, or at what others say.
+// looks reports whether a policy has checks that look at metrics, or at what others say, as pods come.
 func looks(policy *appv1alpha1.AppliedPolicy) bool {
 	for i := range policy.Checks {
-		if hasLooks(policy.Checks[i].Type) {
+		if check := &policy.Checks[i]; hasLooks(check.Type) && !isPhased(check.Phase) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasPendingLook reports whether a check of a policy has yet to make its last look.
+// hasPendingLook reports whether a check of a policy has yet to make its last look, or has its only verdict to come.
 func hasPendingLook(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult) bool {
 	for i := range results {
-		if results[i].Policy == policy.Policy && hasLooks(results[i].Type) && results[i].Verdict == appv1alpha1.CheckPending {
+		result := &results[i]
+		looks := hasLooks(result.Type) || isPhased(result.Phase)
+		if result.Policy == policy.Policy && looks && result.Verdict == appv1alpha1.CheckPending {
 			return true
 		}
 	}

@@ -18,7 +18,6 @@ package decide
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -69,10 +68,11 @@ func (o *Observation) awaitsOrderPre() bool {
 	return edgesOf(o.OrderCheck.Status.Status).stage == appv1alpha1.StagePre
 }
 
-// awaitsOrderFirst reports whether a paced release waits for its order before it waits for its first nodes.
-func (o *Observation) awaitsOrderFirst(status *appv1alpha1.ChangeWorkloadStatus) bool {
+// awaitsStartFirst reports whether a paced release waits for its order, or for a check before its first pod, before it waits for its first nodes.
+func (o *Observation) awaitsStartFirst(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return o.First != nil && o.Hold == Held && o.Current && o.OptedIn && status.FirstNodes == nil && o.Pace.Mark != nil &&
-		!meta.IsStatusConditionFalse(status.Conditions, appv1alpha1.ConditionPaced) && o.awaitsOrderPre()
+		!meta.IsStatusConditionFalse(status.Conditions, appv1alpha1.ConditionPaced) &&
+		(o.awaitsOrderPre() || awaitedCheck(status, appv1alpha1.PhaseBefore) != "")
 }
 
 // awaitsOrder reports whether the check of the order has begun and isn't over.
@@ -80,17 +80,20 @@ func (o *Observation) awaitsOrder() bool {
 	return o.OrderCheck != nil && o.OrderCheck.Status.Status != appv1alpha1.ChangePodExecuteDone
 }
 
-// hasOnlyOrderLeft reports whether nothing is left of a release but the check of its order: its last step is done, or its steps ended otherwise
-// and all pods passed.
-func (o *Observation) hasOnlyOrderLeft(status *appv1alpha1.ChangeWorkloadStatus, tally tally) bool {
+// leftOf returns the reason why a release isn't verified of which nothing is left but the check of its order, or then a check after its last pod:
+// its last step is done, or it has no steps any more and all pods passed. It is empty for any other release.
+func (o *Observation) leftOf(status *appv1alpha1.ChangeWorkloadStatus, tally tally) string {
+	isDone := tally.isComplete(o.Desired)
+	waitsForOrder, waitsForCheck := o.awaitsOrder(), awaitedCheck(status, appv1alpha1.PhaseAfter) != ""
 	if isPaced(status) {
-		return awaitsOrderToGoOn(status) && status.Pace.Step > 0
+		isDone = status.Pace.Step > 0
+		waitsForOrder, waitsForCheck = waitsFor(status, appv1alpha1.ReasonAwaitingOrder), waitsFor(status, appv1alpha1.ReasonAwaitingCheck)
 	}
-	return o.awaitsOrder() && tally.isComplete(o.Desired)
-}
-
-// awaitsOrderToGoOn reports whether a paced release waits for the check of its order, before its first step or after the last one.
-func awaitsOrderToGoOn(status *appv1alpha1.ChangeWorkloadStatus) bool {
-	paced := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionPaced)
-	return paced != nil && paced.Status == metav1.ConditionTrue && paced.Reason == appv1alpha1.ReasonAwaitingOrder
+	switch {
+	case isDone && waitsForOrder:
+		return appv1alpha1.ReasonAwaitingOrder
+	case isDone && waitsForCheck:
+		return appv1alpha1.ReasonAwaitingCheck
+	}
+	return ""
 }

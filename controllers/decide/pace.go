@@ -215,6 +215,9 @@ func (p *pacing) run() {
 		case p.seen.awaitsOrder() || p.seen.awaitsOrderPre():
 			p.wait(appv1alpha1.ReasonAwaitingOrder, p.present()+" is done; the change order has yet to pass its check after it")
 			return
+		case awaitedCheck(p.status, appv1alpha1.PhaseAfter) != "":
+			p.wait(appv1alpha1.ReasonAwaitingCheck, p.present()+" is done; the release waits for "+awaitedCheck(p.status, appv1alpha1.PhaseAfter))
+			return
 		default:
 			p.end(appv1alpha1.ReasonAllSteps, fmt.Sprintf("all %s are done", plural(int(last), "step")))
 			return
@@ -296,12 +299,24 @@ func (p *pacing) isLate() bool {
 	return limit != nil && limit.Then == appv1alpha1.DeadlineGoOn && p.Deadline != nil && !p.now.Before(p.Deadline.Time)
 }
 
-// gate returns what keeps the next step from beginning, empty for nothing.
+// gate returns what keeps the next step from beginning, empty for nothing. The checks before the first pod are asked last, so that what they find
+// isn't old when it comes.
 func (p *pacing) gate() (reason, message string) {
 	next := fmt.Sprintf("step %d of %d", p.Step+1, len(p.steps()))
 	if p.Step == 0 && p.seen.awaitsOrderPre() {
 		return appv1alpha1.ReasonAwaitingOrder, next + " waits until the change order passes its check"
 	}
+	if reason, message = p.awaitedApprovals(next); reason != "" || p.Step > 0 {
+		return reason, message
+	}
+	if check := awaitedCheck(p.status, appv1alpha1.PhaseBefore); check != "" {
+		return appv1alpha1.ReasonAwaitingCheck, next + ": the release waits for " + check
+	}
+	return "", ""
+}
+
+// awaitedApprovals returns that the next step needs approvals, empty if it has them.
+func (p *pacing) awaitedApprovals(next string) (reason, message string) {
 	needed := p.approvalsNeeded()
 	if needed == 0 {
 		return "", ""

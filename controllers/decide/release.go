@@ -109,7 +109,7 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 		return paced == nil || paced.Reason != appv1alpha1.ReasonAwaitingApproval && paced.Reason != appv1alpha1.ReasonApprovalDenied
 	}
 	return verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout ||
-		verified.Reason == appv1alpha1.ReasonAwaitingOrder
+		verified.Reason == appv1alpha1.ReasonAwaitingOrder || verified.Reason == appv1alpha1.ReasonAwaitingCheck
 }
 
 // WentBack reports whether a Deployment with these ChangeWorkloads has gone back to a version that was verified before. The new release

@@ -93,7 +93,7 @@ func verify(
 	}
 	loosen(status.Verification, seen.Verification.Policies)
 	known, of := status.Checks, examination{
-		workload: workload, verification: status.Verification, seen: seen.Verification, kind: seen.Kind, bakes: bakesOf(status, seen.Batches),
+		workload: workload, verification: status.Verification, seen: seen.Verification, kind: seen.Kind, pace: &seen.Pace, bakes: bakesOf(status, seen.Batches),
 		checked: seen.checked(), server: seen.Verifier, now: now,
 	}
 	status.Checks = nil

@@ -49,13 +49,13 @@ func bakesBatches(policy appv1alpha1.AppliedPolicy) bool {
 	return false
 }
 
-// enforcedChecks returns the enforced checks of a policy whose time is that of the policy.
+// enforcedChecks returns the enforced checks of a policy whose time is that of the policy: those that look at pods as they come.
 func enforcedChecks(policy *appv1alpha1.AppliedPolicy) iter.Seq[*appv1alpha1.VerificationCheck] {
 	return func(yield func(*appv1alpha1.VerificationCheck) bool) {
 		for i := range policy.Checks {
 			check := &policy.Checks[i]
-			enforced := LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce && check.Type != appv1alpha1.CheckServer
-			if enforced && !yield(check) {
+			bakes := isEnforced(policy, check) && check.Type != appv1alpha1.CheckServer && !isPhased(check.Phase)
+			if bakes && !yield(check) {
 				return
 			}
 		}

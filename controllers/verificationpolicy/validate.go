@@ -88,13 +88,18 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 	time := spec.BakeSeconds + spec.WatchSeconds
 	for i := range spec.Checks {
 		check := &spec.Checks[i]
-		if measured := decide.Measured(check); measured != nil {
+		isPhased := check.Phase == appv1alpha1.PhaseBefore || check.Phase == appv1alpha1.PhaseAfter
+		if measured := decide.Measured(check); measured != nil && !isPhased {
 			if needed := spec.WarmupSeconds + (measured.LeastLooks(spec.IntervalSeconds)+1)*spec.IntervalSeconds; time < needed {
 				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
 					i, field(check.Type), needed, time))
 			}
 		}
-		if check.Job != nil && check.Job.TimeoutSeconds > time {
+		switch {
+		case check.Job != nil && isPhased && check.Job.TimeoutSeconds > check.TimeoutSeconds:
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].job has no verdict in time if it takes longer than timeoutSeconds of the check, %d: its own is %d",
+				i, check.TimeoutSeconds, check.Job.TimeoutSeconds))
+		case check.Job != nil && !isPhased && check.Job.TimeoutSeconds > time:
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are %d together: timeoutSeconds is %d",
 				i, time, check.Job.TimeoutSeconds))
 		}
@@ -104,8 +109,12 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))
 		}
-		if mode := decide.LowerMode(spec.Mode, check.Mode); check.OnInconclusive == appv1alpha1.InconclusiveHold && mode != appv1alpha1.CheckEnforce {
-			warnings = append(warnings, fmt.Sprintf("spec.checks[%d] holds no pods: its mode is %s, not Enforce", i, mode))
+		mode, held := decide.LowerMode(spec.Mode, check.Mode), "pods"
+		if isPhased {
+			held = "release"
+		}
+		if (isPhased || check.OnInconclusive == appv1alpha1.InconclusiveHold) && mode != appv1alpha1.CheckEnforce {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d] holds no %s: its mode is %s, not Enforce", i, held, mode))
 		}
 	}
 	return warnings

@@ -119,6 +119,21 @@ func TestValidator(t *testing.T) {
 		{"a hold of a check that only warns", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.Checks[0].OnInconclusive = "Hold"
 		}), "", []string{"spec.checks[0] holds no pods: its mode is Warn, not Enforce"}},
+		{"a phase of a check that only warns", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Checks[1].Phase = "Before"
+		}), "", []string{"spec.checks[1] holds no release: its mode is Warn, not Enforce"}},
+		{"alerts after the last pod, which need no look before", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Mode, spec.WarmupSeconds, spec.IntervalSeconds = "Enforce", 60, 15
+			spec.Checks[0].Type, spec.Checks[0].Phase, spec.Checks[0].Alerts = "Alerts", "After", &appv1alpha1.AlertsCheck{}
+		}), "", nil},
+		{"a script before the first pod with less time than it may take", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Mode = "Enforce"
+			spec.Checks[0].Type, spec.Checks[0].Phase, spec.Checks[0].TimeoutSeconds, spec.Checks[0].Job = "Job", "Before", 60, &appv1alpha1.JobCheck{TimeoutSeconds: 61}
+		}), "", []string{"spec.checks[0].job has no verdict in time if it takes longer than timeoutSeconds of the check, 60: its own is 61"}},
+		{"a script before the first pod with enough time", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Mode = "Enforce"
+			spec.Checks[0].Type, spec.Checks[0].Phase, spec.Checks[0].TimeoutSeconds, spec.Checks[0].Job = "Job", "Before", 60, &appv1alpha1.JobCheck{TimeoutSeconds: 60}
+		}), "", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -139,7 +139,8 @@ const (
 	ReasonCheckSwitchedOff = "CheckSwitchedOff"
 	// ReasonBaking means that VerificationPolicies check the pods for a while before the batch passes.
 	ReasonBaking = "Baking"
-	// ReasonAwaitingCheck means that the batch waits for a check of a VerificationPolicy that can't tell yet.
+	// ReasonAwaitingCheck means that the batch waits for a check of a VerificationPolicy that can't tell yet. On a ChangeWorkload, also as a reason
+	// of ConditionPaced: a check before the first pod, or after the last one, has yet to pass.
 	ReasonAwaitingCheck = "AwaitingCheck"
 	// ReasonAwaitingOrder means that the batch waits for the change order of its release. On a ChangeWorkload, also as a reason of ConditionPaced:
 	// the change order has yet to pass its check.

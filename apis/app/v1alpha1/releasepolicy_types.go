@@ -27,8 +27,8 @@ const (
 	ConditionGated = "Gated"
 )
 
-// Reasons of ConditionPaced that is True, besides ReasonAwaitingOrder: the change order has yet to pass its check; and ReasonPermissionMissing: the
-// operator may not delete the pods that those of the step replace.
+// Reasons of ConditionPaced that is True, besides ReasonAwaitingOrder and ReasonAwaitingCheck: the change order, or a check before the first pod or
+// after the last one, has yet to pass; and ReasonPermissionMissing: the operator may not delete the pods that those of the step replace.
 const (
 	// ReasonStepRunning means that pods of the step are awaited or checked.
 	ReasonStepRunning = "StepRunning"

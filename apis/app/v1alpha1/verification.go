@@ -54,7 +54,10 @@ const (
 	ReasonEvaluationError = "EvaluationError"
 	// ReasonNoPods means that workloads of the kind have no pods that keep running.
 	ReasonNoPods = "NoPods"
-	// ReasonHoldTimeout means that the pods waited for the check for as long as its policy lets them, and that it still can't tell.
+	// ReasonNotPaced means that the start of the release can't wait for the check: it isn't rolled out in steps, or began them already.
+	ReasonNotPaced = "NotPaced"
+	// ReasonHoldTimeout means that the pods waited for the check for as long as its policy lets them, and that it still can't tell. With the
+	// phases Before and After, that the check didn't pass in this time.
 	ReasonHoldTimeout = "HoldTimeout"
 )
 
@@ -134,6 +137,9 @@ type CheckResult struct {
 	Name string `json:"name"`
 	// type is the type of the check.
 	Type CheckType `json:"type"`
+	// phase is the phase of the check, empty for During.
+	// +optional
+	Phase CheckPhase `json:"phase,omitempty"`
 	// mode is the mode of the check: at the time, if it failed.
 	Mode CheckMode `json:"mode"`
 	// verdict is Pending, Pass, Fail, Inconclusive or Skipped.
@@ -154,8 +160,8 @@ type CheckResult struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Since metav1.Time `json:"since"`
-	// heldUntil is until when pods wait for a check that can't tell, with onInconclusive: Hold. One that is over stays: the check holds no
-	// further pods of the release.
+	// heldUntil is until when pods wait for a check that can't tell, with onInconclusive: Hold, or the release for one with the phase Before or
+	// After. One that is over stays: the check holds no further pods of the release.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`

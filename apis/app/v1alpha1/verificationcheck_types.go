@@ -111,6 +111,20 @@ const (
 	InconclusiveFail InconclusiveFallback = "Fail"
 )
 
+// CheckPhase is when a check is made.
+//
+// +kubebuilder:validation:Enum=Before;During;After
+type CheckPhase string
+
+const (
+	// PhaseBefore has the first pod of a release in steps wait until the check passes.
+	PhaseBefore CheckPhase = "Before"
+	// PhaseDuring looks at the pods as they come.
+	PhaseDuring CheckPhase = "During"
+	// PhaseAfter has a release whose pods all passed wait for the check before it is verified.
+	PhaseAfter CheckPhase = "After"
+)
+
 // VerificationCheck is one check of a policy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.podHealth) || self.type == 'PodHealth'",message="podHealth is for type PodHealth only"
@@ -123,8 +137,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.http) == (self.type == 'HTTP')",message="http is needed for type HTTP, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.condition) == (self.type == 'Condition')",message="condition is needed for type Condition, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="job is needed for type Job, and for it only"
-// +kubebuilder:validation:XValidation:rule="has(self.timeoutSeconds) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="timeoutSeconds is needed with onInconclusive: Hold, and only with it"
-// +kubebuilder:validation:XValidation:rule="has(self.onTimeout) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="onTimeout is needed with onInconclusive: Hold, and only with it"
+// +kubebuilder:validation:XValidation:rule="has(self.timeoutSeconds) == (has(self.onInconclusive) && self.onInconclusive == 'Hold' || has(self.phase) && self.phase != 'During')",message="timeoutSeconds is needed with onInconclusive: Hold, phase: Before or phase: After, and only with them"
+// +kubebuilder:validation:XValidation:rule="has(self.onTimeout) == (has(self.onInconclusive) && self.onInconclusive == 'Hold' || has(self.phase) && self.phase != 'During')",message="onTimeout is needed with onInconclusive: Hold, phase: Before or phase: After, and only with them"
+// +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'During' || self.type in ['Rule', 'Alerts', 'Query', 'HTTP', 'Condition', 'Job']",message="phase: Before and phase: After are for the types Rule, Alerts, Query, HTTP, Condition and Job: the others watch pods while they come"
+// +kubebuilder:validation:XValidation:rule="!has(self.phase) || self.phase == 'During' || !has(self.onInconclusive) || self.onInconclusive == 'Hold'",message="phase: Before and phase: After wait for a verdict: onTimeout is what follows without one, not onInconclusive"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Server' || !has(self.onInconclusive) || self.onInconclusive != 'Hold'",message="onInconclusive: Hold isn't for type Server: each batch waits for the server anyway"
 type VerificationCheck struct {
 	// name identifies the check in its policy.
@@ -140,17 +156,25 @@ type VerificationCheck struct {
 	// one has no effect.
 	// +optional
 	Mode CheckMode `json:"mode,omitempty"`
+	// phase is when the check is made. During, the default, looks at the pods as they come. Before has the first pod of a release in steps wait
+	// until the check passes; it is skipped for other releases, whose start nothing holds back. After has a release whose pods all passed wait
+	// for the check before it is verified. Both ask every intervalSeconds, for timeoutSeconds at most, and nothing waits in modes other than
+	// Enforce.
+	// +optional
+	Phase CheckPhase `json:"phase,omitempty"`
 	// onInconclusive is what follows if the check can't tell whether the release failed: Pass by default, or Fail for a check that
 	// must have passed. With Hold in the mode Enforce, no further pod passes after its bake until the check can tell; in other modes,
 	// Hold is Pass.
 	// +optional
 	OnInconclusive InconclusiveFallback `json:"onInconclusive,omitempty"`
-	// timeoutSeconds is how long pods wait for a check that can't tell, with onInconclusive: Hold.
+	// timeoutSeconds is how long pods wait for a check that can't tell, with onInconclusive: Hold, and the release for one with the phase Before or
+	// After.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// onTimeout is what follows then: Pass lets them pass, and those that come later too; Fail fails all new pods.
+	// onTimeout is what follows then: Pass lets them pass, and those that come later too; Fail fails all new pods, with the phase Before the
+	// release.
 	// +optional
 	OnTimeout CheckFallback `json:"onTimeout,omitempty"`
 	// onError is what follows if the check can't be made, such as that its source doesn't answer until its end: Pass by default, or Fail.

@@ -230,20 +230,32 @@ func CheckFailed(workload client.Object, released *appv1alpha1.ChangeWorkload, f
 		fmt.Sprintf("check %s of VerificationPolicy %s failed, which only warns: %s", failed.Name, failed.Policy, failed.Message))
 }
 
-// CheckHolds reports that the pods of a release wait for a check that can't tell.
+// CheckHolds reports that the pods of a release wait for a check that can't tell, or the release for one before or after its pods.
 func CheckHolds(workload client.Object, released *appv1alpha1.ChangeWorkload, held *appv1alpha1.CheckResult) Event {
-	return warning(workload, released, appv1alpha1.EventCheckHolds, fmt.Sprintf("its pods wait for check %s of VerificationPolicy %s until %s: %s",
-		held.Name, held.Policy, held.HeldUntil.UTC().Format(time.RFC3339), held.Message))
+	waits := "its pods wait"
+	switch held.Phase {
+	case appv1alpha1.PhaseBefore:
+		waits = "its first pod waits"
+	case appv1alpha1.PhaseAfter:
+		waits = "all pods passed, it waits"
+	}
+	return warning(workload, released, appv1alpha1.EventCheckHolds, fmt.Sprintf("%s for check %s of VerificationPolicy %s until %s: %s",
+		waits, held.Name, held.Policy, held.HeldUntil.UTC().Format(time.RFC3339), held.Message))
 }
 
 // HoldTimedOut reports that they waited for as long as its policy lets them.
 func HoldTimedOut(workload client.Object, released *appv1alpha1.ChangeWorkload, held *appv1alpha1.CheckResult) Event {
-	then := "its pods pass"
-	if held.Verdict == appv1alpha1.CheckFail {
+	holds, then := "holds its pods no longer", "its pods pass"
+	switch isPhased := held.Phase != ""; {
+	case isPhased && held.Verdict == appv1alpha1.CheckFail:
+		holds, then = "holds it no longer", "it fails"
+	case isPhased:
+		holds, then = "holds it no longer", "it goes on"
+	case held.Verdict == appv1alpha1.CheckFail:
 		then = "the check fails its pods"
 	}
-	return warning(workload, released, appv1alpha1.EventHoldTimeout, fmt.Sprintf("check %s of VerificationPolicy %s holds its pods no longer, %s: %s",
-		held.Name, held.Policy, then, held.Message))
+	return warning(workload, released, appv1alpha1.EventHoldTimeout, fmt.Sprintf("check %s of VerificationPolicy %s %s, %s: %s",
+		held.Name, held.Policy, holds, then, held.Message))
 }
 
 // ApprovalAwaited reports that the next step of a release needs approvals.

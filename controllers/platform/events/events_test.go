@@ -58,6 +58,8 @@ func TestEvent(t *testing.T) {
 	held := appv1alpha1.CheckResult{Policy: "shop/web", Name: "smoke", Verdict: "Inconclusive", Message: "Passed is Unknown", HeldUntil: &at}
 	failedHold := held
 	failedHold.Verdict = "Fail"
+	heldBefore, failedAfter := held, failedHold
+	heldBefore.Phase, failedAfter.Phase = "Before", "After"
 	for _, row := range []struct {
 		event                      events.Event
 		regarding, related         runtime.Object
@@ -95,6 +97,14 @@ func TestEvent(t *testing.T) {
 			"release b: check smoke of VerificationPolicy shop/web holds its pods no longer, its pods pass: Passed is Unknown"},
 		{events.HoldTimedOut(workload, released, &failedHold), workload, released, "Warning", "HoldTimeout", "Verify",
 			"release b: check smoke of VerificationPolicy shop/web holds its pods no longer, the check fails its pods: Passed is Unknown"},
+		{events.CheckHolds(workload, released, &heldBefore), workload, released, "Warning", "CheckHolds", "Verify",
+			"release b: its first pod waits for check smoke of VerificationPolicy shop/web until 2026-11-21T10:00:00Z: Passed is Unknown"},
+		{events.CheckHolds(workload, released, &failedAfter), workload, released, "Warning", "CheckHolds", "Verify",
+			"release b: all pods passed, it waits for check smoke of VerificationPolicy shop/web until 2026-11-21T10:00:00Z: Passed is Unknown"},
+		{events.HoldTimedOut(workload, released, &heldBefore), workload, released, "Warning", "HoldTimeout", "Verify",
+			"release b: check smoke of VerificationPolicy shop/web holds it no longer, it goes on: Passed is Unknown"},
+		{events.HoldTimedOut(workload, released, &failedAfter), workload, released, "Warning", "HoldTimeout", "Verify",
+			"release b: check smoke of VerificationPolicy shop/web holds it no longer, it fails: Passed is Unknown"},
 		{events.ApprovalAwaited(workload, released, "step 2 of 3 needs 1 approval"), workload, released, "Normal", "ApprovalAwaited", "Verify",
 			"release b: step 2 of 3 needs 1 approval"},
 		{events.StepsEnded(workload, released, &metav1.Condition{Reason: "AllSteps", Message: "all 3 steps are done"}), workload, released,

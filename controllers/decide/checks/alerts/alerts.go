@@ -35,7 +35,7 @@ import (
 // Check is a check of the type Alerts.
 type Check struct{ Spec *appv1alpha1.AlertsCheck }
 
-var _ measure.Check = Check{}
+var _ measure.Present = Check{}
 
 // Source names the VerificationSource that has the alerts.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
@@ -69,6 +69,15 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	return failed
 }
 
+// JudgePresent passes a release if no alert fires now: neither one of its namespace nor one of none, whatever pods they name.
+func (c Check) JudgePresent(release *checks.Scene, readings measure.Readings) checks.Finding {
+	found := c.firingNow(release, readings)
+	if len(found) == 0 {
+		return measure.Passed(appv1alpha1.ReasonCheckPassed, "no alert fires", measure.Terms{})
+	}
+	return measure.Failed(release, appv1alpha1.ReasonCheckFailed, describe(found))
+}
+
 // Problems returns none: the API server denies unusable labels.
 func (c Check) Problems() []string { return nil }
 
@@ -89,7 +98,6 @@ type alert struct {
 // also if it stopped and fires again, nor one that was pending when the release began and stayed so until it fired; nor does one of another
 // namespace that matchLabels doesn't name, or of a pod that doesn't run the release.
 func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []alert {
-	_, anyNamespace := c.Spec.MatchLabels[readings.NamespaceLabel]
 	series, waiting := readings.Answer(0), map[string][]float64{}
 	for i := range series {
 		if series[i].Labels[stateLabel] == pending {
@@ -99,9 +107,9 @@ func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []ale
 	var found []alert
 	for i := range series {
 		all, values := series[i].Labels, series[i].Values
-		namespace, pod := all[readings.NamespaceLabel], all[readings.PodLabel]
+		pod := all[readings.PodLabel]
 		own := slices.IndexFunc(release.New, func(p checks.Pod) bool { return p.Name == pod })
-		other := pod != "" && own < 0 || namespace != "" && namespace != release.Namespace && !anyNamespace
+		other := pod != "" && own < 0 || c.isElsewhere(release, readings, all)
 		first := slices.IndexFunc(values, isThere)
 		if all[stateLabel] != firing || other || first < 0 {
 			continue
@@ -111,9 +119,31 @@ func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []ale
 			found = append(found, alert{nameOf(all), pod, readings.Moments[first]})
 		}
 	}
-	slices.SortFunc(found, func(a, b alert) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(found, bySince)
 	return found
 }
+
+// firingNow returns the alerts that fire at the last moment, in the order in which they began to.
+func (c Check) firingNow(release *checks.Scene, readings measure.Readings) (found []alert) {
+	for _, series := range readings.Answer(0) {
+		last := len(series.Values) - 1
+		if series.Labels[stateLabel] != firing || c.isElsewhere(release, readings, series.Labels) || last < 0 || !isThere(series.Values[last]) {
+			continue
+		}
+		found = append(found, alert{nameOf(series.Labels), series.Labels[readings.PodLabel], readings.Moments[pendingSince(series.Values, last)]})
+	}
+	slices.SortFunc(found, bySince)
+	return found
+}
+
+// isElsewhere reports whether an alert is of another namespace, which matchLabels doesn't name.
+func (c Check) isElsewhere(release *checks.Scene, readings measure.Readings, labels map[string]string) bool {
+	namespace := labels[readings.NamespaceLabel]
+	_, anyNamespace := c.Spec.MatchLabels[readings.NamespaceLabel]
+	return namespace != "" && namespace != release.Namespace && !anyNamespace
+}
+
+func bySince(a, b alert) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.name, b.name)) }
 
 // countsFrom returns the first moment at which an alert counts that begins to fire, and the first one for an alert that is pending by then. own is
 // the new pod that it names, negative for none.

@@ -205,3 +205,30 @@ func TestCheckNeedsOneLookAndNoBudget(t *testing.T) {
 	g.Expect(check.LeastLooks(15)).To(Equal(int32(1)))
 	g.Expect(check.Spends()).To(Equal(measure.Nothing))
 }
+
+// Before the first pod, every alert counts that fires now: also one that no release has to answer for.
+func TestJudgePresent(t *testing.T) {
+	release := scene()
+	release.New = nil
+	for name, row := range map[string]struct {
+		matchLabels map[string]string
+		found       []measure.Series
+		message     string
+	}{
+		"none":                               {nil, nil, "Pass no alert fires"},
+		"one that fires since before":        {nil, []measure.Series{series("1111111")}, "Fail alert HighErrorRate fires since 2025-12-31T23:59:30Z"},
+		"one that began":                     {nil, []measure.Series{series("....111")}, "Fail alert HighErrorRate fires since 2026-01-01T00:00:30Z"},
+		"one that fires again":               {nil, []measure.Series{series("111...1")}, "Fail alert HighErrorRate fires since 2026-01-01T00:01:00Z"},
+		"one that has ended":                 {nil, []measure.Series{series("111111.")}, "Pass no alert fires"},
+		"one that is pending":                {nil, []measure.Series{series("1111111", state, "pending")}, "Pass no alert fires"},
+		"one without values":                 {nil, []measure.Series{series("")}, "Pass no alert fires"},
+		"one of an old pod":                  {nil, []measure.Series{series("1111111", "ns", "shop", "exported_pod", "web-2")}, "Fail alert HighErrorRate fires since 2025-12-31T23:59:30Z"},
+		"one of another namespace":           {nil, []measure.Series{series("1111111", "ns", "other")}, "Pass no alert fires"},
+		"one of another namespace, selected": {map[string]string{"ns": "other"}, []measure.Series{series("1111111", "ns", "other")}, "Fail alert HighErrorRate fires since 2025-12-31T23:59:30Z"},
+		"two": {nil, []measure.Series{series("....111", "alertname", "Late"), series("1111111")},
+			"Fail alerts HighErrorRate and Late fire since 2025-12-31T23:59:30Z"},
+	} {
+		found := firing(row.matchLabels).JudgePresent(release, readings(row.found...))
+		NewWithT(t).Expect(string(found.Verdict)+" "+found.Message).To(Equal(row.message), name)
+	}
+}

@@ -51,6 +51,13 @@ type PastCheck interface {
 	QueriesOfOthers(release *checks.Scene, labels appv1alpha1.SourceLabels) ([]string, error)
 }
 
+// Present is a check that can tell as well whether all is well now, whatever was before.
+type Present interface {
+	Check
+	// JudgePresent passes what the last moment of the readings shows, or says what doesn't.
+	JudgePresent(release *checks.Scene, readings Readings) checks.Finding
+}
+
 // Spending is how a check may fail a release without fault.
 type Spending int
 

@@ -68,7 +68,9 @@ type Question struct {
 	ID string
 	// Policy is the VerificationPolicy, as <namespace>/<name>, and Check is the name of the check in it.
 	Policy, Check string
-	Mode          appv1alpha1.CheckMode
+	// Phase is that of the check, empty for During.
+	Phase appv1alpha1.CheckPhase
+	Mode  appv1alpha1.CheckMode
 	// Look counts the intervals since the release began. Last reports whether no look follows.
 	Look int64
 	Last bool

@@ -73,6 +73,12 @@ func TestRequest(t *testing.T) {
 		"oldPods": [{"name": "old-0", "node": "n1", "since": "2026-01-01T00:01:00Z"}], "oldPodsTotal": 1,
 		"parameters": {"a": "scoring", "b": "model", "c": "Deployment", "d": "6a8f", "e": "a $version", "f": "\"},\n"}
 	}`))
+	before := question()
+	before.Phase = "Before"
+	body, err = plugin.Request(release(0, 1), before)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(body)).To(ContainSubstring(`"mode":"Enforce","phase":"Before","look":7,`))
+	g.Expect(string(body)).To(ContainSubstring(`"newPods":[],"newPodsTotal":0,`))
 }
 
 func TestRequestIsNoLargerThan64KiB(t *testing.T) {

@@ -38,8 +38,10 @@ type request struct {
 	Policy     string                `json:"policy"`
 	Check      string                `json:"check"`
 	Mode       appv1alpha1.CheckMode `json:"mode"`
-	Look       int64                 `json:"look"`
-	Last       bool                  `json:"last"`
+	// Phase is Before or After, empty for During.
+	Phase appv1alpha1.CheckPhase `json:"phase,omitempty"`
+	Look  int64                  `json:"look"`
+	Last  bool                   `json:"last"`
 
 	Workload requestWorkload `json:"workload"`
 	Release  requestRelease  `json:"release"`
@@ -83,7 +85,7 @@ type requestPod struct {
 func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 	question := request{
 		APIVersion: appv1alpha1.GroupVersion.String(), Kind: "CheckRequest", ID: asked.ID, Policy: asked.Policy, Check: asked.Check, Mode: asked.Mode,
-		Look: asked.Look, Last: asked.Last,
+		Phase: asked.Phase, Look: asked.Look, Last: asked.Last,
 		Workload:     requestWorkload{Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, Replicas: release.Replicas},
 		Release:      requestRelease{Version: release.Version, Number: release.Number, StartedAt: release.Began.UTC()},
 		NewPodsTotal: len(release.New), OldPodsTotal: len(release.Old), Parameters: parameters(release, asked.HTTP.Parameters),

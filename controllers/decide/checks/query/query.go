@@ -35,7 +35,7 @@ const ReasonNotOneSeries = "NotOneSeries"
 // Check is a check of the type Query.
 type Check struct{ Spec *appv1alpha1.QueryCheck }
 
-var _ measure.Check = Check{}
+var _ measure.Present = Check{}
 
 // Source names the VerificationSource that is asked.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
@@ -57,8 +57,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	}
 	series := readings.Answer(0)
 	if len(series) > 1 {
-		message := fmt.Sprintf("the query returns %d series instead of one: aggregate them, such as by sum()", len(series))
-		return measure.Undecided(ReasonNotOneSeries, message, terms)
+		return measure.Undecided(ReasonNotOneSeries, tooMany(series), terms)
 	}
 	warm, looks, running, last := release.Began.Add(terms.Warmup), 0, int32(0), 0.0
 	for _, one := range series {
@@ -79,12 +78,37 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	}
 	switch {
 	case looks == 0:
-		return measure.Undecided(string(statistics.NoData), "the query returns no value", terms)
+		return measure.Undecided(string(statistics.NoData), noValue, terms)
 	case terms.Ended:
 		return measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g at the last of %s", last, count(looks)), terms)
 	default:
 		return checks.Passed(terms.Again)
 	}
+}
+
+// JudgePresent passes a release if the value is within its limits now.
+func (c Check) JudgePresent(release *checks.Scene, readings measure.Readings) checks.Finding {
+	limits, problems := c.limits()
+	series, ended := readings.Answer(0), measure.Terms{Ended: true}
+	switch {
+	case len(problems) > 0:
+		return measure.Broken(appv1alpha1.ReasonEvaluationError, strings.Join(problems, "; "), ended)
+	case len(series) > 1:
+		return measure.Undecided(ReasonNotOneSeries, tooMany(series), ended)
+	case len(series) == 0 || len(series[0].Values) == 0 || math.IsNaN(series[0].Values[len(series[0].Values)-1]):
+		return measure.Undecided(string(statistics.NoData), noValue, ended)
+	}
+	value := series[0].Values[len(series[0].Values)-1]
+	if problem := limits.problem(value); problem != "" {
+		return measure.Failed(release, appv1alpha1.ReasonCheckFailed, problem)
+	}
+	return measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g", value), ended)
+}
+
+const noValue = "the query returns no value"
+
+func tooMany(series []measure.Series) string {
+	return fmt.Sprintf("the query returns %d series instead of one: aggregate them, such as by sum()", len(series))
 }
 
 // Problems returns why the check is unusable, each with its field.

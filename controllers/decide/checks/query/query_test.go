@@ -185,3 +185,26 @@ func TestCheckNeedsItsLooksAndNoBudget(t *testing.T) {
 	g.Expect(check.LeastLooks(15)).To(Equal(int32(5)))
 	g.Expect(check.Spends()).To(Equal(measure.Nothing))
 }
+
+func TestJudgePresent(t *testing.T) {
+	none := math.NaN()
+	for name, row := range map[string]struct {
+		check    query.Check
+		readings measure.Readings
+		expected string
+	}{
+		"a value that passes, during the warm-up": {between("1", "2", 3), readings([]float64{5, 5, 2}), "Pass CheckPassed 2"},
+		"one that is too high, once":              {between("", "2", 3), readings([]float64{1, 1, 2.5}), "Fail CheckFailed 2.5 is above 2"},
+		"one that is too low":                     {between("1", "", 3), readings([]float64{1, 1, 0.5}), "Fail CheckFailed 0.5 is below 1"},
+		"none now":                                {between("1", "", 3), readings([]float64{1, 1, none}), "Inconclusive NoData the query returns no value"},
+		"none at all":                             {between("1", "", 3), readings([]float64{}), "Inconclusive NoData the query returns no value"},
+		"no series":                               {between("1", "", 3), readings(), "Inconclusive NoData the query returns no value"},
+		"two series": {between("1", "", 3), readings([]float64{1}, []float64{1}),
+			"Inconclusive NotOneSeries the query returns 2 series instead of one: aggregate them, such as by sum()"},
+		"a limit that the API server denies": {between("", "1s", 1), readings([]float64{0}),
+			`Inconclusive EvaluationError max: "1s" is not a number: strconv.ParseFloat: parsing "1s": invalid syntax`},
+	} {
+		found := row.check.JudgePresent(scene(), row.readings)
+		NewWithT(t).Expect(string(found.Verdict)+" "+found.Reason+" "+found.Message).To(Equal(row.expected), name)
+	}
+}

@@ -111,12 +111,17 @@ func (c *Compiler) rule(check *appv1alpha1.RuleCheck) rule {
 // Judge judges a release by a rule. If it is false, all new pods fail. A rule that can't be evaluated is inconclusive. Where there are no new
 // pods, nothing is found.
 func (c *Compiler) Judge(release *checks.Scene, check *appv1alpha1.RuleCheck) checks.Finding {
-	compiled := c.rule(check)
-	switch {
-	case len(compiled.problems) > 0:
-		return inconclusive(errors.New(strings.Join(compiled.problems, "; ")))
-	case len(release.New) == 0:
+	if len(release.New) == 0 && len(c.rule(check).problems) == 0 {
 		return checks.Passed(0)
+	}
+	return c.Evaluate(release, check)
+}
+
+// Evaluate judges a release by a rule as Judge does, also where there are no new pods.
+func (c *Compiler) Evaluate(release *checks.Scene, check *appv1alpha1.RuleCheck) checks.Finding {
+	compiled := c.rule(check)
+	if len(compiled.problems) > 0 {
+		return inconclusive(errors.New(strings.Join(compiled.problems, "; ")))
 	}
 	variables, budget := variablesOf(release), expressions.NewBudget()
 	holds, err := compiled.condition.Holds(variables, budget)

@@ -174,3 +174,10 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 }
+
+func TestEvaluateNeedsNoNewPods(t *testing.T) {
+	for expression, verdict := range map[string]string{"oldPods.all(p, p.ready)": "Pass", "oldPods.size() == 2": "Fail", "oldPods": "Inconclusive"} {
+		found := newCompiler(t).Evaluate(release(func(s *checks.Scene) { s.New = nil }), &appv1alpha1.RuleCheck{Expression: expression})
+		NewWithT(t).Expect(string(found.Verdict)).To(Equal(verdict), expression)
+	}
+}
