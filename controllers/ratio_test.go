@@ -129,7 +129,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Expect(failedPods(ctx, namespace)).To(BeEmpty(), "the policy only observes")
 	})
 
-	It("is Ready by the commands of docs/metrics.md and docs/plugins.md", func(ctx context.Context) {
+	It("is Ready by the commands of docs/verification.md, docs/metrics.md and docs/plugins.md", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		DeferCleanup(func(ctx context.Context) {
 			bash(ctx, "kubectl delete -n "+system+" --ignore-not-found secret/placement-key vsrc/placement; kubectl delete clusterrole altershield-reads-smoketests --ignore-not-found")
@@ -138,6 +138,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		for _, section := range []string{"Slow requests", "Values of pods", "Alerts", "Queries of your own"} {
 			commands = append(commands, blocks("metrics.md", section)...)
 		}
+		commands = append(commands, blocks("verification.md", "Before and after")...)
 		commands = append(commands, blocks("plugins.md", "A first plug-in")...)
 		commands = append(commands, blocks("plugins.md", "Conditions")...)
 		commands = append(commands, blocks("plugins.md", "Jobs")...)
@@ -145,7 +146,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		bash(ctx, "kubectl wait -n "+namespace+" vpol --all --for=condition=Ready --timeout=1m")
 		output, err := kubectl(ctx, "-n", namespace, "get", "vpol", "-o", "jsonpath={.items[*].metadata.name}")
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(strings.Fields(output)).To(HaveLen(7))
+		Expect(strings.Fields(output)).To(HaveLen(8))
 	})
 
 	It("is denied where a matcher is none", func(ctx context.Context) {

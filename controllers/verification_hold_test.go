@@ -104,11 +104,17 @@ func smokeTest(ctx context.Context, namespace, status string) {
 // holdingBy has a policy of the namespace wait for the smoke test, for so many seconds.
 func holdingBy(ctx context.Context, namespace string, timeout int, onTimeout string) {
 	GinkgoHelper()
+	waitingBy(ctx, namespace, `"onInconclusive": "Hold"`, timeout, onTimeout)
+}
+
+// waitingBy has a policy of the namespace wait for the smoke test, by a field of its check, for so many seconds.
+func waitingBy(ctx context.Context, namespace, field string, timeout int, onTimeout string) {
+	GinkgoHelper()
 	output, err := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
 		"metadata": {"namespace": %q, "name": "held"}, "spec": {"mode": "Enforce", "bakeSeconds": 0, "intervalSeconds": 10, "checks": [
-			{"name": "smoke", "type": "Condition", "onInconclusive": "Hold", "timeoutSeconds": %d, "onTimeout": %q,
+			{"name": "smoke", "type": "Condition", %s, "timeoutSeconds": %d, "onTimeout": %q,
 				"condition": {"apiVersion": "tests.example.com/v1", "kind": "SmokeTest", "name": "smoke", "type": "Passed"}}]}}`,
-		namespace, timeout, onTimeout), "apply", "-f", "-")
+		namespace, field, timeout, onTimeout), "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred(), output)
 	Eventually(func() string {
 		output, _ := kubectl(ctx, "-n", namespace, "get", "vpol", "held", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
