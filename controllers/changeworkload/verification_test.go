@@ -114,6 +114,19 @@ func TestReconcileSkipsTheChecksOfAKindWithoutPods(t *testing.T) {
 	g.Expect(found.Status.Checks[0].Enforced).To(BeFalse())
 }
 
+// at is a time on the day of the releases.
+func at(hour, minute int) metav1.Time {
+	return metav1.NewTime(time.Date(2026, 11, 21, hour, minute, 0, 0, time.UTC))
+}
+
+// longAgo has a pod have restarted fifty minutes before the others.
+func longAgo(pod *corev1.Pod) *corev1.Pod {
+	status := &pod.Status.ContainerStatuses[0]
+	status.LastTerminationState.Terminated.FinishedAt = at(9, 9)
+	status.State.Running = &corev1.ContainerStateRunning{StartedAt: at(9, 10)}
+	return pod
+}
+
 // troubledPod is a pod of another workload, which restarted a minute ago.
 func troubledPod(name, owner string, labels map[string]string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: labels}}
@@ -122,7 +135,7 @@ func troubledPod(name, owner string, labels map[string]string) *corev1.Pod {
 	}
 	pod.Status = corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{{Name: "main", RestartCount: 1,
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ExitCode: 1, FinishedAt: metav1.NewTime(time.Date(2026, 11, 21, 9, 59, 0, 0, time.UTC))}}}}}
+			ExitCode: 1, FinishedAt: at(9, 59)}}}}}
 	return pod
 }
 
@@ -132,6 +145,8 @@ func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
 		others   []client.Object
 		expected int
 	}{
+		"pods that restarted fifty minutes before": {[]client.Object{
+			longAgo(troubledPod("a", "", nil)), longAgo(troubledPod("b", "", nil)), longAgo(troubledPod("c", "", nil)), troubledPod("d", "", nil)}, 1},
 		"a Deployment whose old and new pods restart": {[]client.Object{
 			troubledPod("web-5f9-a", "web-5f9", hash("pod-template-hash", "5f9")), troubledPod("web-68c-a", "web-68c", hash("pod-template-hash", "68c"))}, 1},
 		"a Rollout whose old and new pods restart": {[]client.Object{
@@ -145,7 +160,7 @@ func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			record, policy := recordAt(2, version, "Running", "Verifying"), judged()
-			record.Spec.CreateTimeUnix = time.Date(2026, 11, 21, 9, 50, 0, 0, time.UTC).Unix()
+			record.Spec.CreateTimeUnix = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).Unix()
 			policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: appv1alpha1.CheckPodHealth}}
 			record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
 				{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},

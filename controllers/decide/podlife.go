@@ -23,6 +23,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
 )
 
 const outOfMemory = "OOMKilled"
@@ -72,23 +73,20 @@ func lifeSince(pod *corev1.Pod, began time.Time) checks.Pod {
 	return life
 }
 
-// TroublesSince returns the signals that a pod shows since a time.
-func TroublesSince(pod *corev1.Pod, began time.Time) []appv1alpha1.PodSignal {
+// longestBackOff is how long the kubelet keeps a container down at most that crashes in a loop.
+const longestBackOff = 5 * time.Minute
+
+// SharedTroubles returns the signals that a pod of another workload shows at the same time as the new pods of a release that began at a time.
+// The cause may be older than the release: a pod that it keeps crashing may have ended before, and be down until now.
+func SharedTroubles(pod *corev1.Pod, of podhealth.Troubles, began, now time.Time) []appv1alpha1.PodSignal {
 	if isReplaced(pod) || len(pod.Status.ContainerStatuses) == 0 && len(pod.Status.InitContainerStatuses) == 0 && IsReady(pod) {
 		return nil
 	}
-	var signals []appv1alpha1.PodSignal
-	life := lifeSince(pod, began)
-	if life.OutOfMemory != "" {
-		signals = append(signals, appv1alpha1.SignalOOMKilled)
+	life := lifeSince(pod, began.Add(-longestBackOff))
+	if !life.Unready.After(pod.CreationTimestamp.Time) {
+		life.Unready = time.Time{}
 	}
-	if life.Restarts > 0 {
-		signals = append(signals, appv1alpha1.SignalRestarts)
-	}
-	if !life.Unready.IsZero() && life.Unready.After(pod.CreationTimestamp.Time) {
-		signals = append(signals, appv1alpha1.SignalReadinessLost)
-	}
-	return signals
+	return of.Shared(&life, now)
 }
 
 // lifeOf returns what a pod shows, except how often it restarted.
@@ -100,7 +98,7 @@ func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
 			continue
 		}
 		if at := end.FinishedAt.Time; life.Ended == "" || at.After(life.EndedAt) {
-			life.Ended, life.Code, life.EndedAt = status.Name, end.ExitCode, at
+			life.Ended, life.Code, life.EndedAt, life.RanAgain = status.Name, end.ExitCode, at, ranSince(status)
 		}
 		if end.Reason == outOfMemory {
 			life.OutOfMemory = status.Name

@@ -28,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
 )
 
 type lifeOption = func(*corev1.Pod)
@@ -47,13 +48,16 @@ func living(name string, options ...lifeOption) corev1.Pod {
 func crashedBy(restarts, code int32, why string, ago time.Duration) lifeOption {
 	return func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: "main", RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			Name: "main", RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(ranAgain(ago))}},
 			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 				ExitCode: code, Reason: why, FinishedAt: metav1.NewTime(now.Add(-ago)),
 			}},
 		}}
 	}
 }
+
+// ranAgain is when a container that ended so long ago ran again.
+func ranAgain(ago time.Duration) time.Time { return now.Add(-ago).Add(10 * time.Second) }
 
 // down keeps the container down.
 func down(pod *corev1.Pod) {
@@ -81,15 +85,15 @@ func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
 		expected checks.Pod
 	}{
 		"nothing":                {living("a"), 0, checks.Pod{}},
-		"a restart":              {living("a", crashedBy(1, 1, "Error", time.Minute)), 0, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
-		"a restart before":       {living("a", crashedBy(3, 1, "Error", 8*time.Minute)), 3, checks.Pod{EndedAt: now.Add(-8 * time.Minute)}},
-		"one more than before":   {living("a", crashedBy(4, 1, "Error", time.Minute)), 3, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
+		"a restart":              {living("a", crashedBy(1, 1, "Error", time.Minute)), 0, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute)}},
+		"a restart before":       {living("a", crashedBy(3, 1, "Error", 8*time.Minute)), 3, checks.Pod{EndedAt: now.Add(-8 * time.Minute), RanAgain: ranAgain(8 * time.Minute)}},
+		"one more than before":   {living("a", crashedBy(4, 1, "Error", time.Minute)), 3, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute)}},
 		"an end as it should be": {living("a", crashedBy(2, 0, "Completed", time.Minute)), 0, checks.Pod{}},
 		"a container that is down": {living("a", crashedBy(1, 2, "Error", time.Minute), down), 0,
 			checks.Pod{Restarts: 2, Ended: "main", Code: 2, EndedAt: now.Add(-time.Minute)}},
 		"out of memory": {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), 0,
-			checks.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute)}},
-		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, checks.Pod{EndedAt: now.Add(-8 * time.Minute)}},
+			checks.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute)}},
+		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, checks.Pod{EndedAt: now.Add(-8 * time.Minute), RanAgain: ranAgain(8 * time.Minute)}},
 		"not ready":            {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,22 +136,25 @@ func TestOldPodsOfAddsUpTheirLives(t *testing.T) {
 	NewWithT(t).Expect(old).To(Equal(appv1alpha1.OldPods{Pods: 3, Seconds: 1800, Restarts: 4, OutOfMemory: 1}))
 }
 
-func TestTroublesSinceShowOnlyWhatIsNew(t *testing.T) {
-	began := now.Add(-2 * time.Minute)
+func TestSharedTroublesAreThoseAtTheTimeOfNewPods(t *testing.T) {
+	crashed := checks.Pod{Restarts: 1, OutOfMemory: "main", EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute), Unready: now.Add(-time.Minute)}
+	troubles := podhealth.TroublesOf(&checks.Scene{New: []checks.Pod{crashed}}, now)
 	for name, row := range map[string]struct {
 		pod      corev1.Pod
 		expected []appv1alpha1.PodSignal
 	}{
-		"of a healthy pod":               {living("a"), nil},
-		"a restart":                      {living("a", crashedBy(1, 1, "Error", time.Minute)), []appv1alpha1.PodSignal{"Restarts"}},
-		"a restart before":               {living("a", crashedBy(1, 1, "Error", 3*time.Minute)), nil},
-		"out of memory":                  {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), []appv1alpha1.PodSignal{"OOMKilled", "Restarts"}},
-		"readiness":                      {living("a", lost(time.Minute)), []appv1alpha1.PodSignal{"ReadinessLost"}},
-		"readiness before":               {living("a", lost(3*time.Minute)), nil},
-		"of a pod that is being deleted": {living("a", lost(time.Minute), leaving), nil},
+		"of a healthy pod":                  {living("a"), nil},
+		"a restart":                         {living("a", crashedBy(1, 1, "Error", time.Minute)), []appv1alpha1.PodSignal{"Restarts"}},
+		"a restart before":                  {living("a", crashedBy(1, 1, "Error", 200*time.Second)), nil},
+		"a crash before that keeps it down": {living("a", crashedBy(1, 1, "Error", 200*time.Second), down), []appv1alpha1.PodSignal{"Restarts"}},
+		"a crash long before the release":   {living("a", crashedBy(1, 1, "Error", 8*time.Minute), down), nil},
+		"out of memory":                     {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), []appv1alpha1.PodSignal{"OOMKilled", "Restarts"}},
+		"readiness":                         {living("a", lost(time.Minute)), []appv1alpha1.PodSignal{"ReadinessLost"}},
+		"readiness before":                  {living("a", lost(200*time.Second)), nil},
+		"of a pod that is being deleted":    {living("a", lost(time.Minute), leaving), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.TroublesSince(&row.pod, began)).To(Equal(row.expected))
+			NewWithT(t).Expect(decide.SharedTroubles(&row.pod, troubles, now.Add(-2*time.Minute), now)).To(Equal(row.expected))
 		})
 	}
 }

@@ -99,6 +99,14 @@ func lastEnd(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return status.LastTerminationState.Terminated
 }
 
+// ranSince returns since when a container has been running, zero where it is not.
+func ranSince(status *corev1.ContainerStatus) time.Time {
+	if status.State.Running == nil {
+		return time.Time{}
+	}
+	return status.State.Running.StartedAt.Time
+}
+
 // ranFor returns how long a container has been running, 0 where it is not.
 func ranFor(status *corev1.ContainerStatus, now time.Time) time.Duration {
 	if status.State.Running == nil {

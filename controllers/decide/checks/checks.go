@@ -40,8 +40,8 @@ type Pod struct {
 	// OutOfMemory names a container that ran out of memory when it ended last, Ended one that ended last with the exit code Code.
 	OutOfMemory, Ended string
 	Code               int32
-	// EndedAt is when a container ended last.
-	EndedAt time.Time
+	// EndedAt is when a container ended last, RanAgain when it ran again, zero while it doesn't.
+	EndedAt, RanAgain time.Time
 	// Unready is when the pod stopped to be ready, zero for one that is.
 	Unready time.Time
 }
@@ -63,7 +63,7 @@ type Scene struct {
 	Old []Pod
 	// Before is what the old pods had been through when the release began.
 	Before appv1alpha1.OldPods
-	// Others are how many other workloads, of the namespace or of the nodes of the new pods, have a trouble since the release began.
+	// Others are how many other workloads, of the namespace or of the nodes of the new pods, are in a trouble at the same time as these pods.
 	Others map[appv1alpha1.PodSignal]int
 	// Began is when the release began.
 	Began time.Time

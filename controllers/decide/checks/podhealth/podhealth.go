@@ -142,7 +142,7 @@ func (s judge) restarts(now time.Time) checks.Finding {
 	return checks.Passed(found.Again)
 }
 
-// readinessLost fails if enough of the new pods stopped to be ready, and no old one did.
+// readinessLost fails if enough of the new pods stopped to be ready, and no old one did at the same time.
 func (s judge) readinessLost(now time.Time) checks.Finding {
 	var found findings
 	for i := range s.New {
@@ -154,7 +154,10 @@ func (s judge) readinessLost(now time.Time) checks.Finding {
 	if count := len(found.Pods); count < unreadyPods && float64(count) <= unreadyShare*float64(len(s.New)) {
 		found.Pods = nil
 	}
-	old := s.old(func(pod *checks.Pod) bool { return pod.Unready.After(s.Began) && now.Sub(pod.Unready) >= unreadyFor })
+	troubles := TroublesOf(s.Scene, now)
+	old := s.old(func(pod *checks.Pod) bool {
+		return slices.Contains(troubles.Shared(pod, now), appv1alpha1.SignalReadinessLost) && now.Sub(pod.Unready) >= unreadyFor
+	})
 	return found.concluded("stopped being ready", old, s.Others[appv1alpha1.SignalReadinessLost])
 }
 

@@ -190,6 +190,11 @@ func TestJudge(t *testing.T) {
 			scene:   scene(newUnready(0, 40*s), func(s *checks.Scene) { s.Old[1].Unready = now.Add(-35 * time.Second) }),
 			verdict: "Inconclusive", reason: "CommonCause", message: "1 pod of the release stopped being ready, as old pods do",
 		},
+		"readiness lost, long after that of an old pod": {
+			scene:   scene(newUnready(0, 40*s), func(s *checks.Scene) { s.Old[1].Unready = now.Add(-4 * time.Minute) }),
+			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
+			failed: []string{"web-0: not ready since 2026-11-20T11:59:20Z"},
+		},
 		"readiness lost, and an old pod was never ready": {
 			scene:   scene(newUnready(0, 40*s), func(s *checks.Scene) { s.Old[1].Unready = now.Add(-time.Hour) }),
 			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
