@@ -22,15 +22,35 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
+
+// observeNodes reads the nodes of the new pods in trouble, which may come from there.
+func (r *Reconciler) observeNodes(ctx context.Context, pods *checks.Scene) error {
+	pods.Nodes = map[string]checks.Node{}
+	for name := range nodesOf(pods.New) {
+		node, err := scope.ReadNode(ctx, r.Live, name)
+		if apierrors.IsForbidden(err) {
+			ctrl.LoggerFrom(ctx).Info("Not permitted to read nodes: trouble of pods on a node that is not ready counts", "error", err.Error())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		pods.Nodes[name] = node
+	}
+	return nil
+}
 
 // observeCauses looks for the trouble of new pods on others, so as not to blame a release for a common cause. It reads all pods, so it is only
 // for releases that would fail.

@@ -100,6 +100,12 @@ func (r *Reconciler) observeChecks(
 func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, begins, compares bool) error {
 	seen := &result.Verification
 	fails := decide.MayFail(record, seen.Pods, r.Clock.Now())
+	if fails {
+		if err := r.observeNodes(ctx, seen.Pods); err != nil {
+			return err
+		}
+		fails = decide.MayFail(record, seen.Pods, r.Clock.Now())
+	}
 	if !begins && !fails && !compares {
 		return nil
 	}

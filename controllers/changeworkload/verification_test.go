@@ -17,17 +17,23 @@ limitations under the License.
 package changeworkload
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
@@ -139,6 +145,78 @@ func troubledPod(name, owner string, labels map[string]string) *corev1.Pod {
 	return pod
 }
 
+// watched is a release of pods with a status on the node n1, which began at nine o'clock and whose health is checked.
+func watched(statuses ...corev1.PodStatus) (*appv1alpha1.ChangeWorkload, []client.Object) {
+	record, policy := recordAt(2, version, "Running", "Verifying"), judged()
+	record.Spec.CreateTimeUnix = at(9, 0).Unix()
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: appv1alpha1.CheckPodHealth}}
+	record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
+		{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
+	}}
+	objects := append(sleepOf(int32(len(statuses))), record, policy)
+	for i, status := range statuses {
+		pod, batch := finishedPod(i+1), passedBatch(i+1)
+		pod.UID, pod.Spec.NodeName, pod.Status = types.UID(pod.Name), "n1", status
+		batch.Spec.PodInfos[0].UID = pod.UID
+		objects = append(objects, pod, batch)
+	}
+	return record, objects
+}
+
+// nodeN1 is the node n1, which is ready or not since a time.
+func nodeN1(ready corev1.ConditionStatus, since metav1.Time) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+		{Type: "MemoryPressure", Status: "False"}, {Type: "Ready", Status: ready, LastTransitionTime: since},
+	}}}
+}
+
+func TestReconcileDoesNotCountTheTroubleOfANode(t *testing.T) {
+	lost := corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: at(9, 58)}}}
+	for name, row := range map[string]struct {
+		node    client.Object
+		verdict string
+	}{
+		"that isn't ready":            {nodeN1("Unknown", at(9, 58)), "Pending"},
+		"that is gone":                {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}, "Pending"},
+		"that is ready again":         {nodeN1("True", at(9, 59)), "Pending"},
+		"but does of one that stayed": {nodeN1("True", at(8, 0)), "Fail"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, objects := watched(lost, lost)
+			p := newPlane(t, append(objects, row.node), nil)
+			p.reconcile()
+			NewWithT(t).Expect(string(p.checkOf("sleep").Verdict)).To(Equal(row.verdict))
+		})
+	}
+}
+
+func TestReconcileFailsNoReleaseByANodeThatItCantRead(t *testing.T) {
+	g := NewWithT(t)
+	lost := corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: at(9, 58)}}}
+	record, objects := watched(lost, lost)
+	p := newPlane(t, objects, nil)
+	answer := errors.New("timeout")
+	p.Live = interceptor.NewClient(p.api, interceptor.Funcs{
+		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, isNode := object.(*corev1.Node); isNode {
+				return answer
+			}
+			return api.Get(ctx, key, object, options...)
+		},
+	})
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)}
+	_, err := p.Reconcile(t.Context(), request)
+	g.Expect(err).To(MatchError("reading node n1: timeout"), "so that it is tried again")
+	var found appv1alpha1.ChangeWorkload
+	g.Expect(p.api.Get(t.Context(), request.NamespacedName, &found)).To(Succeed())
+	g.Expect(found.Status.Checks).To(BeEmpty())
+
+	answer = apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n1", errors.New("no"))
+	_, err = p.Reconcile(t.Context(), request)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(p.checkOf("sleep").Verdict)).To(Equal("Fail"), "where the operator may not read nodes")
+}
+
 func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
 	hash := func(label, value string) map[string]string { return map[string]string{label: value} }
 	for name, row := range map[string]struct {
@@ -159,18 +237,10 @@ func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			record, policy := recordAt(2, version, "Running", "Verifying"), judged()
-			record.Spec.CreateTimeUnix = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).Unix()
-			policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: appv1alpha1.CheckPodHealth}}
-			record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
-				{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
-			}}
-			crashed := finishedPod(1)
-			crashed.UID, crashed.Status = "new-1", troubledPod("", "", nil).Status
-			crashed.Status.ContainerStatuses[0].RestartCount = 3
-			batch := passedBatch(1)
-			batch.Spec.PodInfos[0].UID = "new-1"
-			p := newPlane(t, append(append(sleepOf(1), record, policy, crashed, batch), row.others...), nil)
+			status := troubledPod("", "", nil).Status
+			status.ContainerStatuses[0].RestartCount = 3
+			record, objects := watched(status)
+			p := newPlane(t, append(append(objects, nodeN1("True", at(8, 0))), row.others...), nil)
 			p.prepare()
 			seen, _, err := p.decide(t.Context(), record.DeepCopy())
 			g.Expect(err).NotTo(HaveOccurred())

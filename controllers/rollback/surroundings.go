@@ -26,10 +26,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-// Finds out whether a pod is not running because its node is not ready, which is not caused by its release.
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
 // Finds out whether a pod that is not scheduled waits for a node of the autoscaler.
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 
@@ -73,19 +73,15 @@ func (s *surroundings) ofNode(ctx context.Context, name string) (time.Time, erro
 	if until, known := s.nodes[name]; known {
 		return until, nil
 	}
-	var node corev1.Node
 	until := s.now.Add(nodeWait)
-	switch err := s.live.Get(ctx, client.ObjectKey{Name: name}, &node); {
+	switch node, err := scope.ReadNode(ctx, s.live, name); {
 	case apierrors.IsForbidden(err):
 		unreadable(ctx, "Not permitted to read nodes: pods on a node that is not ready count as stuck", err)
 		until = time.Time{}
-	case client.IgnoreNotFound(err) != nil:
-		return time.Time{}, fmt.Errorf("reading node %s: %w", name, err)
-	}
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-			until = condition.LastTransitionTime.Add(s.threshold)
-		}
+	case err != nil:
+		return time.Time{}, err
+	case node.Ready:
+		until = node.Since.Add(s.threshold)
 	}
 	if s.nodes == nil {
 		s.nodes = map[string]time.Time{}

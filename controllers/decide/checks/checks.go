@@ -49,6 +49,12 @@ type Pod struct {
 // IsTroubled reports whether a pod shows any signal.
 func (p *Pod) IsTroubled() bool { return p.Restarts > 0 || p.OutOfMemory != "" || !p.Unready.IsZero() }
 
+// Node is whether a node is ready, and since when it is.
+type Node struct {
+	Ready bool
+	Since time.Time
+}
+
 // Scene is what a release is judged by.
 type Scene struct {
 	// Version and Number are those of the release.
@@ -65,6 +71,8 @@ type Scene struct {
 	Before appv1alpha1.OldPods
 	// Others are how many other workloads, of the namespace or of the nodes of the new pods, are in a trouble at the same time as these pods.
 	Others map[appv1alpha1.PodSignal]int
+	// Nodes are those of the new pods in trouble, by name. They are read where a release would fail.
+	Nodes map[string]Node
 	// Began is when the release began.
 	Began time.Time
 }

@@ -24,7 +24,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
+
+// Finds out whether the trouble of a pod comes from its node, which its release doesn't cause.
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+
+// ReadNode returns whether a node is ready. One that is gone isn't. Nodes are not watched.
+func ReadNode(ctx context.Context, live client.Reader, name string) (checks.Node, error) {
+	var node corev1.Node
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
+		return checks.Node{}, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+			return checks.Node{Ready: true, Since: condition.LastTransitionTime.Time}, nil
+		}
+	}
+	return checks.Node{}, nil
+}
 
 // PodDeletion is the optional role without which the operator may neither delete pods nor select nodes.
 const PodDeletion = "the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)"

@@ -52,9 +52,11 @@ func Signals() []appv1alpha1.PodSignal {
 }
 
 // Judge judges the pods of a release by signals, all of them if there are none. The first signal that fails decides, and then one with a
-// common cause. The same arguments give the same finding.
+// common cause. Trouble that comes from the nodes of pods doesn't count. The same arguments give the same finding.
 func Judge(release *checks.Scene, signals []appv1alpha1.PodSignal, now time.Time) checks.Finding {
-	result, by := checks.Passed(0), judge{release}
+	seen := *release
+	seen.New = blamed(release)
+	result, by := checks.Passed(0), judge{&seen}
 	for _, signal := range Signals() {
 		if len(signals) > 0 && !slices.Contains(signals, signal) {
 			continue

@@ -86,6 +86,20 @@ func others(signal appv1alpha1.PodSignal, count int) func(*checks.Scene) {
 	return func(s *checks.Scene) { s.Others[signal] = count }
 }
 
+// onNode has a new pod run on a node.
+func onNode(pod int, node checks.Node) func(*checks.Scene) {
+	return func(s *checks.Scene) {
+		s.New[pod].Node = fmt.Sprintf("node-%d", pod)
+		if s.Nodes == nil {
+			s.Nodes = map[string]checks.Node{}
+		}
+		s.Nodes[s.New[pod].Node] = node
+	}
+}
+
+// readyFor is a node that has been ready for a time.
+func readyFor(ago time.Duration) checks.Node { return checks.Node{Ready: true, Since: now.Add(-ago)} }
+
 func many(count int) func(*checks.Scene) {
 	return func(s *checks.Scene) { s.New = pods(count, 5*time.Minute) }
 }
@@ -200,6 +214,39 @@ func TestJudge(t *testing.T) {
 			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
 			failed: []string{"web-0: not ready since 2026-11-20T11:59:20Z"},
 		},
+		"readiness lost with that of the nodes": {
+			scene:   scene(newUnready(0, 40*s), newUnready(1, 40*s), onNode(0, checks.Node{}), onNode(1, checks.Node{})),
+			verdict: "Pass", reason: "CheckPassed",
+		},
+		"readiness lost with a node, and on one that is ready": {
+			scene:   scene(newUnready(0, 40*s), newUnready(1, 40*s), onNode(0, checks.Node{}), onNode(1, readyFor(time.Hour))),
+			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
+			failed: []string{"web-1: not ready since 2026-11-20T11:59:20Z"},
+		},
+		"readiness lost as by an old pod, when the node of another new one was lost": {
+			scene: scene(newUnready(0, 270*s), newUnready(1, 40*s), onNode(0, checks.Node{}), onNode(1, readyFor(time.Hour)),
+				func(s *checks.Scene) { s.Old[1].Unready = now.Add(-270 * time.Second) }),
+			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
+			failed: []string{"web-1: not ready since 2026-11-20T11:59:20Z"},
+		},
+		"restarts and no memory on a node that isn't ready": {
+			scene: scene(newOutOfMemory(2, 10*s), newRestarted(2, 2, 10*s), onNode(2, checks.Node{})), verdict: "Pass", reason: "CheckPassed",
+		},
+		"a restart by a reboot": {
+			scene: scene(newRestarted(1, 2, 10*s), onNode(1, readyFor(5*s))), verdict: "Pass", reason: "CheckPassed",
+		},
+		"a restart soon after a reboot": {
+			scene: scene(newRestarted(1, 2, 10*s), onNode(1, readyFor(129*s))), verdict: "Pass", reason: "CheckPassed",
+		},
+		"a restart that comes later than by a reboot": {
+			scene: scene(newRestarted(1, 2, 10*s), onNode(1, readyFor(130*s))), verdict: "Fail", reason: "CheckFailed",
+			message: "1 pod of the release restarted", failed: []string{"web-1: 2 restarts after the pod was ready; container main ended with exit code 1"},
+		},
+		"a restart on a node that became ready before the pod": {
+			scene: scene(newRestarted(1, 2, 250*s), onNode(1, readyFor(301*s))), verdict: "Fail", reason: "CheckFailed",
+			message: "1 pod of the release restarted", failed: []string{"web-1: 2 restarts after the pod was ready; container main ended with exit code 1"},
+		},
+
 		"a failure rather than a common cause of another signal": {
 			scene:   scene(newOutOfMemory(2, 5*s), newUnready(0, 40*s), others(appv1alpha1.SignalOOMKilled, 3), others(appv1alpha1.SignalRestarts, 3)),
 			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",

@@ -28,18 +28,21 @@ import (
 // probes, timeouts and retries: most of them within a minute.
 const sameTime = 2 * time.Minute
 
+// afterReboot is for how long what happens to a pod comes from its node that has just become ready: it starts all of its pods at once.
+const afterReboot = 2 * time.Minute
+
 // trouble is from when to when a pod is in trouble.
 type trouble struct{ from, to time.Time }
 
 // Troubles are those of the new pods of a release, by their signals.
 type Troubles map[appv1alpha1.PodSignal][]trouble
 
-// TroublesOf returns the troubles of the new pods of a release.
+// TroublesOf returns the troubles of the new pods of a release that don't come from their nodes.
 func TroublesOf(release *checks.Scene, now time.Time) Troubles {
-	troubles := Troubles{}
-	for i := range release.New {
+	troubles, pods := Troubles{}, blamed(release)
+	for i := range pods {
 		for _, signal := range Signals() {
-			if found := troubleOf(&release.New[i], signal, now); found != nil {
+			if found := troubleOf(&pods[i], signal, now); found != nil {
 				troubles[signal] = append(troubles[signal], *found)
 			}
 		}
@@ -81,4 +84,32 @@ func troubleOf(pod *checks.Pod, signal appv1alpha1.PodSignal, now time.Time) *tr
 // meets reports whether two troubles are at the same time.
 func (t trouble) meets(other trouble) bool {
 	return !t.from.After(other.to.Add(sameTime)) && !other.from.After(t.to.Add(sameTime))
+}
+
+// blamed returns the new pods of a release, without the trouble that comes from their nodes.
+func blamed(release *checks.Scene) []checks.Pod {
+	if len(release.Nodes) == 0 {
+		return release.New
+	}
+	pods := slices.Clone(release.New)
+	for i := range pods {
+		pod := &pods[i]
+		node, isRead := release.Nodes[pod.Node]
+		if !isRead {
+			continue
+		}
+		if comesFrom(node, pod, pod.EndedAt) {
+			pod.Restarts, pod.OutOfMemory = 0, ""
+		}
+		if comesFrom(node, pod, pod.Unready) {
+			pod.Unready = time.Time{}
+		}
+	}
+	return pods
+}
+
+// comesFrom reports whether a trouble of a pod comes from its node: from one that isn't ready, whose pods lose their readiness with it, or
+// from one that became ready after the pod had finished, as after a reboot. Where the pod finished on a ready node, its release is to blame.
+func comesFrom(node checks.Node, pod *checks.Pod, began time.Time) bool {
+	return !node.Ready || node.Since.After(pod.Since) && began.Before(node.Since.Add(afterReboot))
 }
