@@ -18,7 +18,6 @@ package changeworkload
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
