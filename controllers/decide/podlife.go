@@ -67,7 +67,7 @@ func lifeSince(pod *corev1.Pod, began time.Time) checks.Pod {
 	} else {
 		life.OutOfMemory, life.Ended, life.Code = "", "", 0
 	}
-	if life.Unready.Before(began) {
+	if life.Unready.Before(began) || !wasReady(pod, life.Unready) {
 		life.Unready = time.Time{}
 	}
 	return life
@@ -83,9 +83,6 @@ func SharedTroubles(pod *corev1.Pod, of podhealth.Troubles, began, now time.Time
 		return nil
 	}
 	life := lifeSince(pod, began.Add(-longestBackOff))
-	if !life.Unready.After(pod.CreationTimestamp.Time) {
-		life.Unready = time.Time{}
-	}
 	return of.Shared(&life, now)
 }
 
@@ -119,6 +116,16 @@ func unreadySince(pod *corev1.Pod) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// wasReady reports whether a pod that isn't ready since a time was so before. One that still starts up isn't ready since the kubelet took it over:
+// it sets the condition and the start time together, in whole seconds. A pod without a start time counts from its creation.
+func wasReady(pod *corev1.Pod, unready time.Time) bool {
+	start := pod.CreationTimestamp.Time
+	if pod.Status.StartTime != nil {
+		start = pod.Status.StartTime.Time
+	}
+	return unready.After(start.Add(time.Second))
 }
 
 // readinessOf returns the condition that shows whether a pod is ready: its containers are, while it waits for traffic at the operator's gate.

@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -68,6 +69,11 @@ func lost(ago time.Duration) lifeOption {
 	return func(pod *corev1.Pod) {
 		pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = "False", metav1.NewTime(now.Add(-ago))
 	}
+}
+
+// started has a pod that was created ten minutes ago be started so long ago.
+func started(ago time.Duration) lifeOption {
+	return func(pod *corev1.Pod) { pod.Status.StartTime = ptr.To(metav1.NewTime(now.Add(-ago))) }
 }
 
 func leaving(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: now} }
@@ -151,6 +157,9 @@ func TestSharedTroublesAreThoseAtTheTimeOfNewPods(t *testing.T) {
 		"out of memory":                     {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), []appv1alpha1.PodSignal{"OOMKilled", "Restarts"}},
 		"readiness":                         {living("a", lost(time.Minute)), []appv1alpha1.PodSignal{"ReadinessLost"}},
 		"readiness before":                  {living("a", lost(200*time.Second)), nil},
+		"readiness that it never had":       {living("a", lost(time.Minute), started(61*time.Second)), nil},
+		"readiness that it had":             {living("a", lost(time.Minute), started(62*time.Second)), []appv1alpha1.PodSignal{"ReadinessLost"}},
+		"readiness for a moment":            {living("a", lost(19*time.Second)), nil},
 		"of a pod that is being deleted":    {living("a", lost(time.Minute), leaving), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,4 +182,9 @@ func TestOtherPodsShowOneRestartAtMost(t *testing.T) {
 	g.Expect(lives).To(HaveLen(2))
 	g.Expect(lives[0].Restarts).To(BeEquivalentTo(1))
 	g.Expect(lives[1].IsTroubled()).To(BeFalse())
+	lives = decide.OtherPods([]corev1.Pod{
+		living("a", lost(time.Minute)), living("b", lost(time.Minute), started(time.Minute)),
+	}, now.Add(-2*time.Minute))
+	g.Expect(lives[0].IsTroubled()).To(BeTrue())
+	g.Expect(lives[1].IsTroubled()).To(BeFalse(), "it still starts up")
 }

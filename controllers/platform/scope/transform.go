@@ -55,6 +55,9 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim.Status.Phase = pod.Status.Phase
 	slimGates(pod, slim)
 	isGated := len(slim.Spec.ReadinessGates) > 0
+	if !decide.IsReady(pod) { // tells whether it was
+		slim.Status.StartTime = pod.Status.StartTime
+	}
 	for _, condition := range pod.Status.Conditions {
 		switch {
 		case condition.Type == corev1.PodReady, isGated && (condition.Type == corev1.ContainersReady || condition.Type == appv1alpha1.PodGate):

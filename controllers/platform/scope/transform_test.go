@@ -126,7 +126,7 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 		{"of a Pod also host name, node, address, phase and readiness",
 			&corev1.Pod{ObjectMeta: full(),
 				Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1", Containers: template.Spec.Containers},
-				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b",
+				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b", StartTime: &now,
 					Conditions: []corev1.PodCondition{
 						{Type: "PodScheduled", Status: "True", LastTransitionTime: now},
 						{Type: "Ready", Status: "True", LastTransitionTime: now, LastProbeTime: now, Reason: "a", Message: "b"},
@@ -135,11 +135,11 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 					ContainerStatuses: []corev1.ContainerStatus{{Name: "sleep", State: running}}}},
 			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1"}, Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198",
 				Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: now}}}}},
-		{"of a Pod that isn't ready just as much",
-			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+		{"of a Pod that isn't ready also when it was started",
+			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{StartTime: &now, Conditions: []corev1.PodCondition{
 				{Type: "Ready", Status: "False", LastTransitionTime: now, Reason: "ContainersNotReady", Message: "a"},
 				{Type: "ContainersReady", Status: "False", LastTransitionTime: now}}}},
-			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: now}}}}},
+			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{StartTime: &now, Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: now}}}}},
 		{"of a Pod that isn't scheduled also why",
 			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{
 				{Type: "PodScheduled", Status: "False", LastTransitionTime: now, LastProbeTime: now, Reason: "Unschedulable", Message: "0/3 nodes"}}}},

@@ -36,6 +36,8 @@ const (
 	settle = 4 * time.Second
 	// unreadyFor is how long a pod has to be unready to have lost its readiness: a longer rest than of a slow garbage collection.
 	unreadyFor = 30 * time.Second
+	// unreadyBeside is how long old pods and those of other workloads have to be: a period of their probes less, as they may notice a cause later.
+	unreadyBeside = unreadyFor - 10*time.Second
 	// unreadyPods is how many pods of a large release have to lose their readiness, unreadyShare which share of a small one.
 	unreadyPods, unreadyShare = 2, 0.1
 	// twice is how many restarts of one pod fail it where no old pod ever restarted: the first may be an accident.
@@ -158,7 +160,7 @@ func (s judge) readinessLost(now time.Time) checks.Finding {
 	}
 	troubles := TroublesOf(s.Scene, now)
 	old := s.old(func(pod *checks.Pod) bool {
-		return slices.Contains(troubles.Shared(pod, now), appv1alpha1.SignalReadinessLost) && now.Sub(pod.Unready) >= unreadyFor
+		return slices.Contains(troubles.Shared(pod, now), appv1alpha1.SignalReadinessLost)
 	})
 	return found.concluded("stopped being ready", old, s.Others[appv1alpha1.SignalReadinessLost])
 }

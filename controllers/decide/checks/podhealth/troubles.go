@@ -51,11 +51,13 @@ func TroublesOf(release *checks.Scene, now time.Time) Troubles {
 }
 
 // Shared returns the signals of another pod whose trouble comes at the same time as that of a new pod, within two minutes. One that is over for
-// longer, or comes later, excuses nothing: in the hours of a release something happens to some pods anyway.
+// longer, or comes later, excuses nothing: in the hours of a release something happens to some pods anyway. Nor does a pod that isn't ready for a
+// moment.
 func (t Troubles) Shared(other *checks.Pod, now time.Time) []appv1alpha1.PodSignal {
 	var shared []appv1alpha1.PodSignal
 	for _, signal := range Signals() {
-		if of := troubleOf(other, signal, now); of != nil && slices.ContainsFunc(t[signal], of.meets) {
+		passes := signal == appv1alpha1.SignalReadinessLost && now.Sub(other.Unready) < unreadyBeside
+		if of := troubleOf(other, signal, now); of != nil && !passes && slices.ContainsFunc(t[signal], of.meets) {
 			shared = append(shared, signal)
 		}
 	}

@@ -57,6 +57,8 @@ func TestSharedIsATroubleAtTheSameTime(t *testing.T) {
 		"a restart where new pods have no trouble":      {[]checks.Pod{{}}, ended(20*s, 10*s), ""},
 		"readiness lost two minutes before":             {[]checks.Pod{unready(30 * s)}, unready(150 * s), "ReadinessLost"},
 		"readiness lost before, and not yet back":       {[]checks.Pod{unready(30 * s)}, unready(151 * s), ""},
+		"readiness lost a period of the probes later":   {[]checks.Pod{unready(30 * s)}, unready(20 * s), "ReadinessLost"},
+		"readiness lost for a moment":                   {[]checks.Pod{unready(30 * s)}, unready(19 * s), ""},
 		"out of memory where new pods only restart":     {[]checks.Pod{ended(20*s, 10*s)}, checks.Pod{OutOfMemory: "main", EndedAt: now.Add(-20 * s)}, ""},
 		"out of memory as new pods":                     {[]checks.Pod{{OutOfMemory: "main", EndedAt: now.Add(-20 * s)}}, checks.Pod{OutOfMemory: "main", EndedAt: now.Add(-20 * s)}, "OOMKilled"},
 		"no trouble":                                    {[]checks.Pod{ended(20*s, 10*s)}, checks.Pod{}, ""},
