@@ -61,7 +61,8 @@ func OtherPods(pods []corev1.Pod, began time.Time) []checks.Pod {
 
 // lifeSince returns what a pod shows since a time: at most one restart, as only the last one is known.
 func lifeSince(pod *corev1.Pod, began time.Time) checks.Pod {
-	life := lifeOf(pod, pod.CreationTimestamp.Time)
+	life := lifeOf(pod, began)
+	life.Since = life.Created
 	if life.Ended != "" && !life.EndedAt.Before(began) {
 		life.Restarts = 1
 	} else {
@@ -86,12 +87,19 @@ func SharedTroubles(pod *corev1.Pod, of podhealth.Troubles, began, now time.Time
 	return of.Shared(&life, now)
 }
 
-// lifeOf returns what a pod shows, except how often it restarted.
+// lifeOf returns what a pod shows since a time, except how often it restarted. The last end of its containers counts whatever its time, which a clock
+// of another machine tells: its callers know by the number of restarts whether it is new.
 func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
 	life := checks.Pod{Name: pod.Name, UID: pod.UID, Node: pod.Spec.NodeName, Labels: pod.Labels, Ready: IsReady(pod), Since: since, Created: pod.CreationTimestamp.Time}
+	last := time.Time{}
+	for _, status := range containersOf(pod) {
+		if at := lastStop(status); at.After(last) {
+			last = at
+		}
+	}
 	for _, status := range containersOf(pod) {
 		end := lastEnd(status)
-		if end == nil || end.ExitCode == 0 {
+		if end == nil || end.ExitCode == 0 || end.FinishedAt.Time.Before(since) && end.FinishedAt.Time.Before(last) {
 			continue
 		}
 		if at := end.FinishedAt.Time; life.Ended == "" || at.After(life.EndedAt) {

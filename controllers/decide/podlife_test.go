@@ -65,6 +65,15 @@ func down(pod *corev1.Pod) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 }
 
+// besides has another container end so long ago, which runs again.
+func besides(code int32, ago time.Duration) lifeOption {
+	return func(pod *corev1.Pod) {
+		other := living("other", crashedBy(1, code, "Error", ago)).Status.ContainerStatuses[0]
+		other.Name = "side"
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, other)
+	}
+}
+
 func lost(ago time.Duration) lifeOption {
 	return func(pod *corev1.Pod) {
 		pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = "False", metav1.NewTime(now.Add(-ago))
@@ -100,7 +109,11 @@ func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
 		"out of memory": {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), 0,
 			checks.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute)}},
 		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, checks.Pod{EndedAt: now.Add(-8 * time.Minute), RanAgain: ranAgain(8 * time.Minute)}},
-		"not ready":            {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
+		"out of memory before, another container since": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute), besides(1, time.Minute)), 1,
+			checks.Pod{Restarts: 1, Ended: "side", Code: 1, EndedAt: now.Add(-time.Minute), RanAgain: ranAgain(time.Minute)}},
+		"out of memory before, another one ended as it should since": {
+			living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute), besides(0, time.Minute)), 1, checks.Pod{}},
+		"not ready": {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row.expected.Name, row.expected.UID, row.expected.Since, row.expected.Created = "a", "a", time.Unix(finish.Unix(), 0), finish.Add(-5*time.Minute)
@@ -187,4 +200,7 @@ func TestOtherPodsShowOneRestartAtMost(t *testing.T) {
 	}, now.Add(-2*time.Minute))
 	g.Expect(lives[0].IsTroubled()).To(BeTrue())
 	g.Expect(lives[1].IsTroubled()).To(BeFalse(), "it still starts up")
+	lives = decide.OtherPods([]corev1.Pod{living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute), besides(1, time.Minute))}, now.Add(-2*time.Minute))
+	g.Expect(lives[0].Restarts).To(BeEquivalentTo(1))
+	g.Expect(lives[0].OutOfMemory).To(BeEmpty(), "which was before the release")
 }
