@@ -146,7 +146,7 @@ func troubledPod(name, owner string, labels map[string]string) *corev1.Pod {
 }
 
 // watched is a release of pods with a status on the node n1, which began at nine o'clock and whose health is checked.
-func watched(statuses ...corev1.PodStatus) (*appv1alpha1.ChangeWorkload, []client.Object) {
+func watching(statuses ...corev1.PodStatus) (*appv1alpha1.ChangeWorkload, []client.Object) {
 	record, policy := recordAt(2, version, "Running", "Verifying"), judged()
 	record.Spec.CreateTimeUnix = at(9, 0).Unix()
 	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: appv1alpha1.CheckPodHealth}}
@@ -182,7 +182,7 @@ func TestReconcileDoesNotCountTheTroubleOfANode(t *testing.T) {
 		"but does of one that stayed": {nodeN1("True", at(8, 0)), "Fail"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, objects := watched(lost, lost)
+			_, objects := watching(lost, lost)
 			p := newPlane(t, append(objects, row.node), nil)
 			p.reconcile()
 			NewWithT(t).Expect(string(p.checkOf("sleep").Verdict)).To(Equal(row.verdict))
@@ -193,7 +193,7 @@ func TestReconcileDoesNotCountTheTroubleOfANode(t *testing.T) {
 func TestReconcileFailsNoReleaseByANodeThatItCantRead(t *testing.T) {
 	g := NewWithT(t)
 	lost := corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: at(9, 58)}}}
-	record, objects := watched(lost, lost)
+	record, objects := watching(lost, lost)
 	p := newPlane(t, objects, nil)
 	answer := errors.New("timeout")
 	p.Live = interceptor.NewClient(p.api, interceptor.Funcs{
@@ -239,7 +239,7 @@ func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
 			g := NewWithT(t)
 			status := troubledPod("", "", nil).Status
 			status.ContainerStatuses[0].RestartCount = 3
-			record, objects := watched(status)
+			record, objects := watching(status)
 			p := newPlane(t, append(append(objects, nodeN1("True", at(8, 0))), row.others...), nil)
 			p.prepare()
 			seen, _, err := p.decide(t.Context(), record.DeepCopy())
