@@ -23,11 +23,16 @@ import (
 
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 )
 
 func TestUndeletableNamesThePermissionThatIsMissing(t *testing.T) {
@@ -61,4 +66,30 @@ func TestUndeletableNamesThePermissionThatIsMissing(t *testing.T) {
 	g.Expect(r.undeletable(t.Context(), "shop")).To(BeEmpty(), "what isn't known keeps no release waiting")
 	g.Expect(r.undeletable(t.Context(), "shop")).To(BeEmpty())
 	g.Expect(asked).To(HaveLen(5), "it is asked again")
+}
+
+func TestObservePaceReviewsThePermissionWhereTheOperatorDeletesPods(t *testing.T) {
+	for lever, missing := range map[string]string{
+		"Nodes": "the operator lacks the permission to delete pods in namespace default: " +
+			"the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)",
+		"Gates": "",
+	} {
+		g := NewWithT(t)
+		set, _ := agent()
+		set.Annotations["altershield.defense.antgroup.com/paced"] = `{"release":2,"lever":"` + lever + `"}`
+		policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "steps"}}
+		policy.Spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "DaemonSet.apps"}}
+		policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100}}
+		kube := testkit.NewFake(t, policy, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+		record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}
+		record.Spec.Release = 2
+		seen := &scene{kind: daemonset.Kind{}, owner: set, Observation: decide.Observation{Current: true, Kind: "DaemonSet"}}
+		direct := interceptor.NewClient(kube, interceptor.Funcs{
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return nil }, // it isn't allowed
+		})
+		r := &Reconciler{Client: kube, Direct: direct, Clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+		g.Expect(r.observePace(t.Context(), record, cachedRecords{cache: kube}, seen)).To(Succeed(), lever)
+		g.Expect(seen.Pace.Policy).NotTo(BeNil(), lever)
+		g.Expect(seen.Pace.Undeletable).To(Equal(missing), lever)
+	}
 }
