@@ -161,7 +161,7 @@ func withoutAnswer(
 	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time,
 ) measure.Terms {
 	status := &workload.Status
-	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled
+	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled || reason == appv1alpha1.ReasonPartialAnswer
 	again := max(retryFor, scheduleOf(policy, workload).Interval)
 	if left := watchEnd(policy, status).Add(again).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
 		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, workload, now), left)

@@ -20,20 +20,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // answerOf returns a value of the Prometheus API with at most so many series.
 func answerOf(value model.Value, warnings prometheusv1.Warnings, maxSeries int32) (Answer, error) {
-	answer := Answer{}
-	for _, warning := range warnings {
-		answer.Warnings = append(answer.Warnings, oneline.Of(warning, maxMessage))
-	}
+	answer := Answer{Partial: missingBy(warnings)}
 	switch value := value.(type) {
 	case model.Matrix:
 		for _, stream := range value {
@@ -56,6 +56,21 @@ func answerOf(value model.Value, warnings prometheusv1.Warnings, maxSeries int32
 		return Answer{}, &Error{Kind: KindTooLarge, Message: fmt.Sprintf("the answer has more than limits.maxSeries, %d series", maxSeries)}
 	}
 	return answer, nil
+}
+
+// missingBy returns what of an answer is missing by the first of its warnings in order, empty if nothing is. Thanos, Cortex and the remote read of
+// Prometheus tell in words of their own that a part of them is away, so each warning counts but those of the engine of PromQL. Those are about the
+// query and what it finds, such as a mix of histograms and floats: all stores answered, and a check that counted them would never be judged. Infos
+// come apart from warnings, but not from a Prometheus before 2.54.
+func missingBy(warnings prometheusv1.Warnings) string {
+	missing := slices.DeleteFunc(slices.Sorted(slices.Values(warnings)), func(warning string) bool {
+		return strings.HasPrefix(warning, annotations.PromQLWarning.Error()+": ") || strings.HasPrefix(warning, annotations.PromQLInfo.Error()+": ") ||
+			strings.HasSuffix(warning, " more warning annotations omitted")
+	})
+	if len(missing) == 0 {
+		return ""
+	}
+	return oneline.Of(missing[0], maxMessage)
 }
 
 // add adds a series. Series of which nothing is left stay: they tell that there is something without a number.

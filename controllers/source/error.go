@@ -49,6 +49,8 @@ const (
 	KindBadQuery Kind = "BadQuery"
 	// KindTooLarge: the answer is larger than limits.maxBytes or limits.maxSeries.
 	KindTooLarge Kind = "TooLarge"
+	// KindPartial: a part of the source is away, so that series may be missing.
+	KindPartial Kind = appv1alpha1.ReasonPartialAnswer
 	// KindMissing: there is no such source.
 	KindMissing Kind = "SourceMissing"
 	// KindForbidden: the source may not be asked about the namespace.

@@ -17,8 +17,10 @@ limitations under the License.
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,7 +87,22 @@ func (e *exchange) Do(ctx context.Context, request *http.Request) (*http.Respons
 	if failure := ofResponse(answer.status, answer.header, answer.body, e.clock.Now()); failure != nil {
 		return nil, nil, failure
 	}
+	if isPartial(answer.body) {
+		return nil, nil, &Error{Kind: KindPartial, Message: "the answer is partial: a storage node of VictoriaMetrics is away (isPartial)"}
+	}
 	return response, answer.body, nil
+}
+
+// isPartial reports whether VictoriaMetrics says that a part of its series is missing. It spreads those of each pod over its storage nodes, so no
+// check can tell what is missing, also not by the pods that it sees.
+func isPartial(body []byte) bool {
+	if !bytes.Contains(body, []byte(`"isPartial"`)) { // other sources never say so, and answers may be large
+		return false
+	}
+	var answer struct {
+		IsPartial bool `json:"isPartial"`
+	}
+	return json.Unmarshal(body, &answer) == nil && answer.IsPartial
 }
 
 // received is a response that was read.

@@ -186,7 +186,7 @@ func TestReaderLeavesGapsOut(t *testing.T) {
 	g := NewWithT(t)
 	answers := map[string]string{
 		"/api/v1/query": one,
-		"/api/v1/query_range": `{"status":"success","warnings":["a\nb"],"data":{"resultType":"matrix","result":[
+		"/api/v1/query_range": `{"status":"success","warnings":["c","a\nb"],"data":{"resultType":"matrix","result":[
 			{"metric":{"pod":"a"},"values":[[1767225600,"1"],[1767225615,"NaN"],[1767225630,"+Inf"],[1767225645,"-2.5"]]},
 			{"metric":{"pod":"b"},"histograms":[[1767225600,{"count":"1","sum":"1","buckets":[]}]]}]}}`,
 	}
@@ -199,7 +199,7 @@ func TestReaderLeavesGapsOut(t *testing.T) {
 			{Labels: map[string]string{"pod": "a"}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 1}, {at("2026-01-01T00:00:45Z"), -2.5}}},
 			{Labels: map[string]string{"pod": "b"}, Samples: []Sample{}},
 		},
-		Gaps: 3, Warnings: []string{"a b"},
+		Gaps: 3, Partial: "a b",
 	}))
 	for result, expected := range map[string]Answer{
 		`{"resultType":"scalar","result":[1767225600,"2"]}`: {Series: []Series{{Labels: map[string]string{}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 2}}}}},

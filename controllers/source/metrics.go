@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_source_requests_total",
-			Help: "Queries of a VerificationSource by outcome: OK, SourceUnavailable, SourceThrottled, Unauthorized, BadQuery, TooLarge, AddressRefused, or Skipped because the source didn't answer before or the limits are reached. Shared queries count once.",
+			Help: "Queries of a VerificationSource by outcome: OK, SourceUnavailable, SourceThrottled, Unauthorized, BadQuery, TooLarge, PartialAnswer, AddressRefused, or Skipped because the source didn't answer before or the limits are reached. Shared queries count once.",
 		}, []string{"source", "code"}),
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "altershield_source_up",

@@ -47,8 +47,8 @@ type Answer struct {
 	Series []Series
 	// Gaps is the number of samples that were left out: NaN, infinite ones, and histograms.
 	Gaps int
-	// Warnings are those of the source, such as that of a partial answer.
-	Warnings []string
+	// Partial says what is missing, as the source does; empty if nothing is.
+	Partial string
 }
 
 // Series are the samples with the same labels, in the order of time.
@@ -66,7 +66,9 @@ type Sample struct {
 // Reader asks a source about the workloads of one namespace.
 type Reader struct {
 	// Labels are the names of the labels by which the series of the source belong to pods.
-	Labels    appv1alpha1.SourceLabels
+	Labels appv1alpha1.SourceLabels
+	// Whole reports whether a partial answer counts as none.
+	Whole     bool
 	endpoint  *endpoint
 	namespace string
 	enforced  bool
@@ -80,7 +82,7 @@ func (r *Reader) Range(ctx context.Context, query string, window Window) (Answer
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.endpoint.queryRange(ctx, confined, window)
+	return r.judgeable(r.endpoint.queryRange(ctx, confined, window))
 }
 
 // Instant returns the series of a query at a time.
@@ -89,7 +91,15 @@ func (r *Reader) Instant(ctx context.Context, query string, at time.Time) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.endpoint.queryInstant(ctx, confined, at)
+	return r.judgeable(r.endpoint.queryInstant(ctx, confined, at))
+}
+
+// judgeable returns an answer, or the error of a partial one that counts as none.
+func (r *Reader) judgeable(answer Answer, err error) (Answer, error) {
+	if err == nil && r.Whole && answer.Partial != "" {
+		return Answer{}, &Error{Source: r.endpoint.name, Kind: KindPartial, Message: "the answer is partial: " + answer.Partial}
+	}
+	return answer, err
 }
 
 // IsConfined reports whether no query can find series of other namespaces.

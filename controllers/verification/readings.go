@@ -26,6 +26,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/alerts"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/query"
 	"github.com/traas-stack/altershield-operator/controllers/source"
@@ -71,6 +72,7 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	if err != nil {
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
+	reader.Whole = needsWhole(asked.Check)
 	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval, asked.Offset)
 	readings, err := readWindow(ctx, reader, queries, window)
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
@@ -85,6 +87,17 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	others, err := readWindow(ctx, reader, ofOthers, source.Align(start, now, step, asked.Offset))
 	readings.Past, readings.Others = &before, &others
 	return readings, err
+}
+
+// needsWhole reports whether a check takes what an answer lacks for what isn't there: requests that a query of one's own counts, or an alert that
+// fires. The others see of how many pods there are series. They go on while a store of Thanos is away, which may be that of another cluster.
+func needsWhole(check measure.Check) bool {
+	switch check.(type) {
+	case query.Check, alerts.Check:
+		return true
+	default:
+		return false
+	}
 }
 
 // readWindow reads the answers to queries in a window.

@@ -41,7 +41,9 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/alerts"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/latency"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/query"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 	"github.com/traas-stack/altershield-operator/controllers/source"
@@ -318,6 +320,48 @@ func TestReadRefusesQueriesThatNothingConfines(t *testing.T) {
 			g.Expect(read).To(Equal(row.read))
 			g.Expect(readings.Message).To(Equal(row.message))
 			g.Expect(readings.Reason).To(Equal(map[bool]string{true: "QueryNotAllowed"}[row.message != ""]))
+		})
+	}
+}
+
+// What is missing in a partial answer would pass for what isn't there: an alert that doesn't fire, requests that a sum doesn't count.
+func TestReadTakesNoPartOfAnAnswerForTheWhole(t *testing.T) {
+	from := appv1alpha1.SourceReference{Name: "prometheus"}
+	own := query.Check{Spec: &appv1alpha1.QueryCheck{SourceRef: from, Query: `sum(up{job="$workload"})`}}
+	firing := alerts.Check{Spec: &appv1alpha1.AlertsCheck{SourceRef: from}}
+	byPod := asked().Check
+	const partial = "VerificationSource prometheus: the answer is partial: "
+	for name, row := range map[string]struct {
+		check           measure.Check
+		answer, message string
+	}{
+		"a query, and a store is away":                   {own, `"warnings":["store x: unavailable"]`, partial + "store x: unavailable"},
+		"a query, and two stores are away":               {own, `"warnings":["store y: unavailable","store x: unavailable"]`, partial + "store x: unavailable"},
+		"a query that the source finds odd":              {own, `"warnings":["PromQL warning: encountered a mix of histograms and floats for metric name \"up\" (1:5)"]`, ""},
+		"a query that an old source finds odd":           {own, `"warnings":["PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: \"up\" (1:5)"]`, ""},
+		"a query that the source finds odd many times":   {own, `"warnings":["PromQL warning: a","2 more warning annotations omitted"]`, ""},
+		"an odd query, and a store is away":              {own, `"warnings":["PromQL warning: a","store x: unavailable"]`, partial + "store x: unavailable"},
+		"a query with an info":                           {own, `"infos":["PromQL info: metric might not be a counter"]`, ""},
+		"alerts, and a store is away":                    {firing, `"warnings":["store x: unavailable"]`, partial + "store x: unavailable"},
+		"a ratio by pod, and a store is away":            {byPod, `"warnings":["store x: unavailable"]`, ""},
+		"a query, and a node of VictoriaMetrics is away": {own, `"isPartial":true`, partial + "a storage node of VictoriaMetrics is away (isPartial)"},
+		"a ratio, and a node of VictoriaMetrics is away": {byPod, `"isPartial":true`, partial + "a storage node of VictoriaMetrics is away (isPartial)"},
+		"a query, and all nodes are there":               {own, `"isPartial":false`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if !strings.HasSuffix(request.URL.Path, "/query_range") { // the probe asks no store
+					answers(writer, request)
+					return
+				}
+				_, _ = writer.Write([]byte(`{"status":"success",` + row.answer + `,"data":{"resultType":"matrix","result":[{"metric":{"isPartial":"true"},"values":[]}]}}`))
+			}
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: system + "/web", Name: "errors"}, Check: row.check, Schedule: decide.Schedule{Interval: 15 * time.Second}}
+			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop())), release(), asked, began)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readings.Message).To(Equal(row.message))
+			g.Expect(readings.Reason).To(Equal(map[bool]string{true: "PartialAnswer"}[row.message != ""]))
 		})
 	}
 }

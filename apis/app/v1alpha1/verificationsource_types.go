@@ -32,6 +32,9 @@ const (
 	ReasonSourceInvalid = "Invalid"
 )
 
+// ReasonPartialAnswer is the reason of a check whose source lacks a part of its series, as a part of it is away.
+const ReasonPartialAnswer = "PartialAnswer"
+
 // ConditionWithinLimits reports whether the limits of a VerificationSource had room for all queries.
 const ConditionWithinLimits = "WithinLimits"
 
