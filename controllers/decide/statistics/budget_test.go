@@ -48,6 +48,12 @@ func TestThreshold(t *testing.T) {
 	looks := func(bad ...float64) []statistics.Look { return pair(bad, make([]float64, len(bad)), 100) }
 	idle := looks(5, 5)
 	idle = append(idle, pair([]float64{0}, []float64{0}, 10)...)
+	of := func(wanted int, looks []statistics.Look) []statistics.Look {
+		for i := range looks {
+			looks[i].NewPods = wanted
+		}
+		return looks
+	}
 	for _, c := range []struct {
 		name            string
 		looks           []statistics.Look
@@ -61,6 +67,9 @@ func TestThreshold(t *testing.T) {
 		{"goes on", looks(5, 5), false, "Inconclusive", "InProgress", 2},
 		{"an idle look doesn't interrupt", append(idle, looks(5)...), true, "Fail", "CheckFailed", 4},
 		{"idle", idle, true, "Inconclusive", "LowTraffic", 3},
+		{"one pod of twenty", of(20, looks(5, 5, 5, 5)), true, "Inconclusive", "NoData", 4},
+		{"one pod of twenty, in between", of(20, looks(5, 5, 5, 5)), false, "Inconclusive", "NoData", 4},
+		{"one pod of two, until it is alone", append(of(2, looks(5)), looks(5, 5, 5, 5)...), true, "Fail", "CheckFailed", 4},
 		{"nothing seen", []statistics.Look{{NewPods: 1}}, true, "Inconclusive", "NoData", 1},
 	} {
 		f := statistics.Threshold(c.looks, 0.01, 3, 20, c.ended)

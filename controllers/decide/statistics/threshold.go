@@ -19,7 +19,7 @@ package statistics
 import "math"
 
 // Threshold fails once the rate of the new pods exceeds a fixed one in so many looks running. Looks with less exposure than needed neither
-// count nor interrupt.
+// count nor interrupt, and nothing fails while too few of the pods were seen.
 func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64, ended bool) Finding {
 	f := Finding{Verdict: Inconclusive, Reason: InProgress, PValue: math.NaN(), Threshold: maxRate, MinimumDetectable: math.Inf(1)}
 	running, judged, news := 0, 0, Count{}
@@ -34,7 +34,7 @@ func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64,
 		if running++; look.rate() <= maxRate {
 			running = 0
 		}
-		if running == consecutive {
+		if running >= consecutive && f.NewPods.enough() { // the pods that aren't seen may be the good ones
 			f.Verdict, f.Reason = Fail, CheckFailed
 			break
 		}
