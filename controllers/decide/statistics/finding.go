@@ -95,12 +95,17 @@ func (c Coverage) enough() bool {
 	return c.Seen > 0 && float64(c.Seen) >= minCoverage*float64(c.Wanted)
 }
 
+// Lost reports whether a release lost a metric: enough of the old pods have it, and no new one does.
+func Lost(newPods, oldPods Coverage) bool {
+	return newPods.Seen == 0 && newPods.Wanted > 0 && oldPods.enough()
+}
+
 // missing returns the reason why the pods seen don't suffice.
 func missing(newPods, oldPods Coverage) Reason {
 	switch {
 	case newPods.Seen == 0 && newPods.Wanted > 0 && oldPods.Seen == 0 && oldPods.Wanted > 0:
 		return MetricMissing
-	case newPods.Seen == 0 && newPods.Wanted > 0 && oldPods.enough():
+	case Lost(newPods, oldPods):
 		return MissingOnNewPods
 	}
 	return NoData

@@ -63,17 +63,18 @@ func (c Check) queries(query func(metric string, matching []*labels.Matcher) str
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
 	var past Past
 	if readings.Past != nil {
-		past.Counters = countersOf(readings.Past)
+		past.Counters = c.countersOf(readings.Past)
 	}
 	if read := readings.Others; read != nil {
 		past.Others = Rates{Moments: read.Moments, Bad: rateOf(read.Answer(0)), Total: rateOf(read.Answer(1))}
 	}
-	return Judge(release, &c.Spec.RatioObjective, countersOf(&readings), past, terms)
+	return Judge(release, &c.Spec.RatioObjective, c.countersOf(&readings), past, terms)
 }
 
 // countersOf returns the counters that were read.
-func countersOf(readings *measure.Readings) Counters {
-	return Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1)}
+func (c Check) countersOf(readings *measure.Readings) Counters {
+	apart := c.Spec.Bad.Metric != "" && c.Spec.Bad.Metric != c.Spec.Total.Metric
+	return Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1), Apart: apart}
 }
 
 // rateOf returns the values of an answer of one series, nil if it has none.
@@ -86,7 +87,7 @@ func rateOf(answer []measure.Series) []float64 {
 
 // NeedsPast reports whether a release is compared with the time before it.
 func (c Check) NeedsPast(release *checks.Scene, readings measure.Readings, warmup time.Duration) bool {
-	return NeedsPast(release, &c.Spec.RatioObjective, countersOf(&readings), warmup)
+	return NeedsPast(release, &c.Spec.RatioObjective, c.countersOf(&readings), warmup)
 }
 
 // QueriesOfOthers returns the queries of the rates of bad events and of all events on the other pods of the namespace.

@@ -98,6 +98,24 @@ func TestCheckJudgesTheBadEventsOfAll(t *testing.T) {
 	NewWithT(t).Expect(check.Source()).To(Equal("prometheus"))
 }
 
+// A metric of all events may have none with the label of bad ones, and one of its own is missed.
+func TestCheckMissesAMetricOfItsOwn(t *testing.T) {
+	for metric, want := range map[string]string{"": "PassedEarly", "requests_total": "PassedEarly", "errors_total": "MissingOnNewPods"} {
+		counters := counted(40, 2, 2)
+		delete(counters.Bad, "web-7d4b9-x7k2p")
+		readings := measure.Readings{Moments: counters.Moments, PodLabel: "exported_pod", Answers: make([][]measure.Series, 2)}
+		for i, values := range []map[string][]float64{counters.Bad, counters.Total} {
+			for name := range values {
+				readings.Answers[i] = append(readings.Answers[i], measure.Series{Labels: map[string]string{"exported_pod": name}, Values: values[name]})
+			}
+		}
+		check := errorsOf(appv1alpha1.MetricSelector{Metric: "requests_total"}, appv1alpha1.MetricSelector{Metric: metric, Matchers: []string{`code="500"`}})
+		check.Spec.RatioObjective = *comparison()
+		found := check.Judge(scene(), readings, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
+		NewWithT(t).Expect(found.Reason).To(Equal(want), found.Message)
+	}
+}
+
 func TestCheckSpendsByComparisonsAlone(t *testing.T) {
 	NewWithT(t).Expect(ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: *comparison()}}.Spends()).To(Equal(measure.Evidence))
 	NewWithT(t).Expect(ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: *threshold()}}.Spends()).To(Equal(measure.Nothing))

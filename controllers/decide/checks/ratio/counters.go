@@ -17,6 +17,8 @@ limitations under the License.
 package ratio
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
@@ -30,6 +32,8 @@ type Counters struct {
 	Moments []time.Time
 	// Bad and Total have the values of a pod at the moments, by its name; NaN where there is none.
 	Bad, Total map[string][]float64
+	// Apart reports whether the bad events have a metric of their own, of which a release may lose the one and keep the other.
+	Apart bool
 }
 
 // series returns the counters of the pods of a release, and of those that don't run it.
@@ -41,4 +45,25 @@ func (c Counters) series(release *checks.Scene) []statistics.Series {
 		all = append(all, series)
 	}
 	return all
+}
+
+// haveBad returns how many of the pods with events have a series of bad ones, at any moment since they were ready.
+func (c Counters) haveBad(series []statistics.Series) (newPods, oldPods statistics.Coverage) {
+	for i := range series {
+		s := &series[i]
+		first, _ := slices.BinarySearchFunc(c.Moments, s.Ready, time.Time.Compare) // what is older is of a predecessor of the same name
+		isThere := func(value float64) bool { return !math.IsNaN(value) }
+		if s.Ready.IsZero() || first >= len(s.Total) || !slices.ContainsFunc(s.Total[first:], isThere) {
+			continue
+		}
+		of := &oldPods
+		if s.New {
+			of = &newPods
+		}
+		of.Wanted++
+		if first < len(s.Bad) && slices.ContainsFunc(s.Bad[first:min(len(s.Bad), len(s.Total))], isThere) {
+			of.Seen++
+		}
+	}
+	return newPods, oldPods
 }

@@ -157,6 +157,74 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudgeMissesAMetricOfBadEventsThatTheReleaseLost(t *testing.T) {
+	const lost = "Inconclusive MissingOnNewPods series of bad events on 0 of 1 new pod, on 1 of 1 old pod false"
+	without := func(counters ratio.Counters, pods ...string) ratio.Counters {
+		for _, pod := range pods {
+			delete(counters.Bad, pod)
+		}
+		return counters
+	}
+	of := func(kind string, counters ratio.Counters) (*checks.Scene, ratio.Counters) {
+		release := scene()
+		if kind == "StatefulSet" { // the new pod has the name of its predecessor, which had the metric
+			release.Kind, release.New[0].Name, release.Old[0].Name = kind, "web-1", "web-0"
+			renamed := ratio.Counters{Moments: counters.Moments, Bad: map[string][]float64{"web-1": until(1, rising(0, len(counters.Moments), 2))}, Total: map[string][]float64{}}
+			for old, name := range map[string]string{"web-7d4b9-x7k2p": "web-1", "web-5c6f8-b2c4d": "web-0"} {
+				renamed.Total[name] = counters.Total[old]
+				if old == "web-5c6f8-b2c4d" {
+					renamed.Bad[name] = counters.Bad[old]
+				}
+			}
+			counters = renamed
+		}
+		return release, counters
+	}
+	for name, row := range map[string]struct {
+		kind      string
+		objective *appv1alpha1.RatioObjective
+		counters  ratio.Counters
+		apart     bool
+		ended     bool
+		want      string
+	}{
+		"at the end":                     {"Deployment", comparison(), without(counted(40, 2, 2), "web-7d4b9-x7k2p"), true, true, lost},
+		"before the end":                 {"Deployment", comparison(), without(counted(40, 2, 2), "web-7d4b9-x7k2p"), true, false, "Pass CheckPassed  false"},
+		"by a threshold":                 {"Deployment", threshold(), without(counted(40, 2, 2), "web-7d4b9-x7k2p"), true, true, lost},
+		"in a StatefulSet":               {"StatefulSet", comparison(), counted(40, 2, 2), true, true, lost},
+		"which is that of all events":    {"Deployment", comparison(), without(counted(40, 2, 2), "web-7d4b9-x7k2p"), false, true, "Pass PassedEarly 0% on 1 new pod (0 events), 0.2% on 1 old pod (x0, tolerated x1.5) true"},
+		"which no old pod has":           {"Deployment", comparison(), without(counted(40, 2, 2), "web-7d4b9-x7k2p", "web-5c6f8-b2c4d"), true, true, "Pass PassedEarly 0% on 1 new pod (0 events), 0% on 1 old pod (x1, tolerated x1.5) true"},
+		"which it still has":             {"Deployment", comparison(), counted(40, 2, 2), true, true, "Pass PassedEarly 0.2% on 1 new pod (38 events), 0.2% on 1 old pod (x1, tolerated x1.5) true"},
+		"and that of all events as well": {"Deployment", comparison(), ratio.Counters{Moments: moments(40), Bad: counted(40, 2, 2).Bad}, true, true, "Inconclusive MetricMissing series in 0 of 36 looks at 1 new pod, in 0 of 39 at 1 old pod false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release, counters := of(row.kind, row.counters)
+			counters.Apart = row.apart
+			found := ratio.Judge(release, row.objective, counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
+			NewWithT(t).Expect(fmt.Sprintf("%s %s %s %t", found.Verdict, found.Reason, found.Message, found.Final)).To(Equal(row.want))
+		})
+	}
+}
+
+// With five old pods, one may not have had an error yet.
+func TestJudgeMissesNoMetricThatOldPodsDontHaveEither(t *testing.T) {
+	for have, want := range map[int]string{3: "PassedEarly", 4: "MissingOnNewPods", 5: "MissingOnNewPods"} {
+		release, counters := scene(), counted(40, 2, 2)
+		counters.Apart = true
+		delete(counters.Bad, "web-7d4b9-x7k2p")
+		for i := 1; i < 5; i++ {
+			old := pod(fmt.Sprintf("web-5c6f8-b2c4%d", i+1), -100)
+			release.Old = append(release.Old, old)
+			counters.Total[old.Name] = rising(0, 40, 1000)
+			if i < have {
+				counters.Bad[old.Name] = rising(0, 40, 2)
+			}
+		}
+		found := ratio.Judge(release, comparison(), counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
+		NewWithT(t).Expect(found.Reason).To(Equal(want), found.Message)
+	}
+}
+
 // With one old pod, pods are taken to differ. With six they tell that they don't.
 func TestJudgeSaysWhichDifferenceItWouldHaveFound(t *testing.T) {
 	for olds, want := range map[int]string{
