@@ -42,7 +42,7 @@ var _ = Describe("The VerificationPolicy builtin", func() {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
-		commands := strings.Join(append(blocks("verification.md", "With no configuration"), blocks("verification.md", "Try it")...), "")
+		commands := strings.Join(append(blocks("verification.md", "With no configuration"), blocks("verification.md", "Your first policy in five minutes")...), "")
 		output := bash(ctx, strings.ReplaceAll(commands, "-n default", "-n "+namespace))
 		Expect(output).To(MatchRegexp(`(?m)^changeworkload\S+sleep--x--\S+ +Suspend .* 1/3, pods Fail$`))
 		Expect(output).To(MatchRegexp(`(?m)^verificationpolicy\S+observe-first +Observe +300 +600 +1 +`))
