@@ -42,7 +42,7 @@ type AwaitedCheck struct {
 
 // holds reports whether pods wait for a check that can't tell.
 func holds(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) bool {
-	return check.OnInconclusive == appv1alpha1.InconclusiveHold && !isPhased(check.Phase) && isEnforced(policy, check)
+	return check.OnInconclusive == appv1alpha1.InconclusiveHold && !IsPhased(check.Phase) && isEnforced(policy, check)
 }
 
 // holding returns the checks of a release for which pods wait while they can't tell.
@@ -112,7 +112,7 @@ func isCleared(result *appv1alpha1.CheckResult, baked time.Time) bool {
 
 // isHolding reports whether pods wait for a check, or a release does for one of a phase, which has no verdict before it lets the release go on.
 func isHolding(result *appv1alpha1.CheckResult) bool {
-	waits := result.Verdict == appv1alpha1.CheckInconclusive || isPhased(result.Phase) && result.Verdict == appv1alpha1.CheckPending
+	waits := result.Verdict == appv1alpha1.CheckInconclusive || IsPhased(result.Phase) && result.Verdict == appv1alpha1.CheckPending
 	return result.HeldUntil != nil && waits && result.Reason != appv1alpha1.ReasonHoldTimeout
 }
 

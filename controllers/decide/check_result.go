@@ -107,7 +107,7 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	var wouldFail []string
 	for i := range status.Checks {
 		result := &status.Checks[i]
-		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && !isPhased(result.Phase) && wasVerified(status) {
+		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && !IsPhased(result.Phase) && wasVerified(status) {
 			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
 		}
 		switch result.Verdict {

@@ -51,7 +51,7 @@ type examination struct {
 func (e *examination) makeCheck(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
-	if isPhased(check.Phase) {
+	if IsPhased(check.Phase) {
 		return e.makePhased(result, policy, check)
 	}
 	due, next := e.isDue(result, policy, check)

@@ -103,12 +103,12 @@ func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *app
 
 // isLast reports whether no look of a check follows one at a time. A check of a phase has no last look: it ends with its verdict.
 func isLast(workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, now time.Time) bool {
-	return !isPhased(check.Phase) && termsOf(policy, workload, now).Ended
+	return !IsPhased(check.Phase) && termsOf(policy, workload, now).Ended
 }
 
 // isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none.
 func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult) bool {
-	if isPhased(check.Phase) {
+	if IsPhased(check.Phase) {
 		return result.Verdict != appv1alpha1.CheckPending
 	}
 	decidesOnce := check.Job != nil || isAsynchronous(check)
@@ -131,7 +131,7 @@ func looking(
 				check := &policy.Checks[j]
 				result := storedResult(workload.Status.Checks, policy, check, now)
 				isTime := len(pods.New) > 0
-				if isPhased(check.Phase) {
+				if IsPhased(check.Phase) {
 					isTime = looksNow(workload, policy, check)
 				}
 				if isTime && hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check.DeepCopy()) {
@@ -219,7 +219,7 @@ func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkl
 // looks reports whether a policy has checks that look at metrics, or at what others say, as pods come.
 func looks(policy *appv1alpha1.AppliedPolicy) bool {
 	for i := range policy.Checks {
-		if check := &policy.Checks[i]; hasLooks(check.Type) && !isPhased(check.Phase) {
+		if check := &policy.Checks[i]; hasLooks(check.Type) && !IsPhased(check.Phase) {
 			return true
 		}
 	}
@@ -230,7 +230,7 @@ func looks(policy *appv1alpha1.AppliedPolicy) bool {
 func hasPendingLook(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult) bool {
 	for i := range results {
 		result := &results[i]
-		looks := hasLooks(result.Type) || isPhased(result.Phase)
+		looks := hasLooks(result.Type) || IsPhased(result.Phase)
 		if result.Policy == policy.Policy && looks && result.Verdict == appv1alpha1.CheckPending {
 			return true
 		}

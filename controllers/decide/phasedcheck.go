@@ -30,14 +30,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 )
 
-// isPhased reports whether a check is made before the first pod of a release or after the last one, and not while they come.
-func isPhased(phase appv1alpha1.CheckPhase) bool {
+// IsPhased reports whether a check is made before the first pod of a release or after the last one, and not while they come.
+func IsPhased(phase appv1alpha1.CheckPhase) bool {
 	return phase == appv1alpha1.PhaseBefore || phase == appv1alpha1.PhaseAfter
 }
 
 // phaseShown returns the phase of a check as results and questions show it: that of most checks, During, is empty.
 func phaseShown(check *appv1alpha1.VerificationCheck) appv1alpha1.CheckPhase {
-	if isPhased(check.Phase) {
+	if IsPhased(check.Phase) {
 		return check.Phase
 	}
 	return ""

@@ -54,7 +54,7 @@ func enforcedChecks(policy *appv1alpha1.AppliedPolicy) iter.Seq[*appv1alpha1.Ver
 	return func(yield func(*appv1alpha1.VerificationCheck) bool) {
 		for i := range policy.Checks {
 			check := &policy.Checks[i]
-			bakes := isEnforced(policy, check) && check.Type != appv1alpha1.CheckServer && !isPhased(check.Phase)
+			bakes := isEnforced(policy, check) && check.Type != appv1alpha1.CheckServer && !IsPhased(check.Phase)
 			if bakes && !yield(check) {
 				return
 			}

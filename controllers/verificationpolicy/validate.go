@@ -85,23 +85,10 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 // advice warns of modes without an effect, of checks without the time to fail or to end, and of queries that most sources don't answer.
 func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []string) {
 	spec := &policy.Spec
-	time := spec.BakeSeconds + spec.WatchSeconds
 	for i := range spec.Checks {
 		check := &spec.Checks[i]
-		isPhased := check.Phase == appv1alpha1.PhaseBefore || check.Phase == appv1alpha1.PhaseAfter
-		if measured := decide.Measured(check); measured != nil && !isPhased {
-			if needed := spec.WarmupSeconds + (measured.LeastLooks(spec.IntervalSeconds)+1)*spec.IntervalSeconds; time < needed {
-				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
-					i, field(check.Type), needed, time))
-			}
-		}
-		switch {
-		case check.Job != nil && isPhased && check.Job.TimeoutSeconds > check.TimeoutSeconds:
-			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].job has no verdict in time if it takes longer than timeoutSeconds of the check, %d: its own is %d",
-				i, check.TimeoutSeconds, check.Job.TimeoutSeconds))
-		case check.Job != nil && !isPhased && check.Job.TimeoutSeconds > time:
-			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are %d together: timeoutSeconds is %d",
-				i, time, check.Job.TimeoutSeconds))
+		if short := shortOfTime(spec, check); short != "" {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s %s", i, field(check.Type), short))
 		}
 		if check.Query != nil && policy.Namespace != system {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))
@@ -109,15 +96,40 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))
 		}
-		mode, held := decide.LowerMode(spec.Mode, check.Mode), "pods"
-		if isPhased {
-			held = "release"
-		}
-		if (isPhased || check.OnInconclusive == appv1alpha1.InconclusiveHold) && mode != appv1alpha1.CheckEnforce {
+		if mode, held := decide.LowerMode(spec.Mode, check.Mode), heldBy(check); held != "" && mode != appv1alpha1.CheckEnforce {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d] holds no %s: its mode is %s, not Enforce", i, held, mode))
 		}
 	}
 	return warnings
+}
+
+// shortOfTime returns what becomes of a check that has too little time to fail or to end, empty for one that has enough.
+func shortOfTime(spec *appv1alpha1.VerificationPolicySpec, check *appv1alpha1.VerificationCheck) string {
+	time, measured := spec.BakeSeconds+spec.WatchSeconds, decide.Measured(check)
+	switch {
+	case decide.IsPhased(check.Phase):
+		if check.Job != nil && check.Job.TimeoutSeconds > check.TimeoutSeconds {
+			return fmt.Sprintf("has no verdict in time if it takes longer than timeoutSeconds of the check, %d: its own is %d", check.TimeoutSeconds, check.Job.TimeoutSeconds)
+		}
+	case measured != nil:
+		if needed := spec.WarmupSeconds + (measured.LeastLooks(spec.IntervalSeconds)+1)*spec.IntervalSeconds; time < needed {
+			return fmt.Sprintf("never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together", needed, time)
+		}
+	case check.Job != nil && check.Job.TimeoutSeconds > time:
+		return fmt.Sprintf("is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are %d together: timeoutSeconds is %d", time, check.Job.TimeoutSeconds)
+	}
+	return ""
+}
+
+// heldBy returns what waits for a check that can't tell, empty for nothing.
+func heldBy(check *appv1alpha1.VerificationCheck) string {
+	switch {
+	case decide.IsPhased(check.Phase):
+		return "release"
+	case check.OnInconclusive == appv1alpha1.InconclusiveHold:
+		return "pods"
+	}
+	return ""
 }
 
 // field returns the field that configures a check of a type.
