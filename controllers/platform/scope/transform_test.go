@@ -126,7 +126,7 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 		{"of a Pod also host name, node, address, phase and readiness",
 			&corev1.Pod{ObjectMeta: full(),
 				Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1", Containers: template.Spec.Containers},
-				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b", StartTime: &now,
+				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b",
 					Conditions: []corev1.PodCondition{
 						{Type: "PodScheduled", Status: "True", LastTransitionTime: now},
 						{Type: "Ready", Status: "True", LastTransitionTime: now, LastProbeTime: now, Reason: "a", Message: "b"},
