@@ -134,8 +134,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	}
 	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
-	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil &&
-		(waitsFor(&status, appv1alpha1.ReasonAwaitingOrder) || failedStart(&status))
+	decision.OpenOrderCheck = seen.opensOrderCheck(&status)
 	if !isObserved(workload) && delaysBatches(&status) {
 		decision.Batches = nil // a batch that doesn't find the policies in the status would neither bake nor wait for a check
 	}

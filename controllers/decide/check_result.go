@@ -103,13 +103,21 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	if !isVerifying(status) {
 		endHolds(status.Checks)
 	}
-	passed, failed, held := 0, "", ""
-	var wouldFail []string
 	for i := range status.Checks {
 		result := &status.Checks[i]
 		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && !IsPhased(result.Phase) && wasVerified(status) {
 			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
 		}
+	}
+	sumUp(status)
+}
+
+// sumUp sets the progress of the checks of a release, and which of them would have failed it.
+func sumUp(status *appv1alpha1.ChangeWorkloadStatus) {
+	passed, failed, held, left := 0, "", "", ""
+	var wouldFail []string
+	for i := range status.Checks {
+		result := &status.Checks[i]
 		switch result.Verdict {
 		case appv1alpha1.CheckPass:
 			passed++
@@ -125,7 +133,6 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 			held = ", " + result.Name + " holds"
 		}
 	}
-	left := ""
 	if n := len(status.Verification.LeftOut); n > 0 {
 		left = fmt.Sprintf(", policies left out: %d", n)
 	}

@@ -47,13 +47,20 @@ type examination struct {
 	now     time.Time
 }
 
-// makeCheck makes one check, and merges what it finds with its result. Pods are added to those that failed.
+// makeCheck makes one check, and merges what it finds with its result.
 func (e *examination) makeCheck(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
 	if IsPhased(check.Phase) {
 		return e.makePhased(result, policy, check)
 	}
+	return e.makeDuring(result, policy, check)
+}
+
+// makeDuring makes a check that looks at the pods as they come. Pods are added to those that failed.
+func (e *examination) makeDuring(
+	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
+) (again time.Duration) {
 	due, next := e.isDue(result, policy, check)
 	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check, due)
 	if due {

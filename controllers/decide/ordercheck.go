@@ -75,6 +75,11 @@ func (o *Observation) awaitsStartFirst(status *appv1alpha1.ChangeWorkloadStatus)
 		(o.awaitsOrderPre() || awaitedCheck(status, appv1alpha1.PhaseBefore) != "")
 }
 
+// opensOrderCheck reports whether a release needs the check of its order, which it doesn't have: to wait for it, or to show that it failed.
+func (o *Observation) opensOrderCheck(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return o.Current && o.OrderCheck == nil && (waitsFor(status, appv1alpha1.ReasonAwaitingOrder) || failedStart(status))
+}
+
 // awaitsOrder reports whether the check of the order has begun and isn't over.
 func (o *Observation) awaitsOrder() bool {
 	return o.OrderCheck != nil && o.OrderCheck.Status.Status != appv1alpha1.ChangePodExecuteDone

@@ -210,7 +210,8 @@ func MayFail(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.
 				continue
 			}
 			known := storedResult(workload.Status.Checks, policy, check, now)
-			if slices.ContainsFunc(judgeHealth(check, pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(&known, pod.UID) }) {
+			isFull := len(known.Pods) == appv1alpha1.MaxCheckedPods // no further pod would be added
+			if !isFull && slices.ContainsFunc(judgeHealth(check, pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(&known, pod.UID) }) {
 				return true
 			}
 		}

@@ -593,15 +593,19 @@ func TestMayFailLooksForACauseOfTroubleOnlyWhereItCounts(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		policy appv1alpha1.VerificationPolicy
+		known  []appv1alpha1.CheckedPod
 		may    bool
 	}{
-		{"the health of pods", checking("web", "Enforce"), true},
-		{"a rule", checking("web", "Enforce", by("false")), false},
+		{"the health of pods", checking("web", "Enforce"), nil, true},
+		{"a rule", checking("web", "Enforce", by("false")), nil, false},
+		{"one that has 99 pods", checking("web", "Enforce"), make([]appv1alpha1.CheckedPod, 99), true},
+		{"one that has 100 pods", checking("web", "Enforce"), make([]appv1alpha1.CheckedPod, 100), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			seen := see(5, under(row.policy), compiling(t), crashing(2))
 			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(checking("web", "Enforce"))))
 			workload.Status.Verification.Policies[0].Checks = row.policy.Spec.Checks
+			workload.Status.Checks = []appv1alpha1.CheckResult{{Policy: "shop/web", Name: "pods", Type: "PodHealth", Verdict: "Fail", Pods: row.known}}
 			NewWithT(t).Expect(decide.MayFail(workload, seen.Verification.Pods, now)).To(Equal(row.may))
 		})
 	}

@@ -181,10 +181,10 @@ func TestSourcesLookDropsTheAnswersWhoseTimeIsOver(t *testing.T) {
 	g.Expect(asked.endpoint.kept).To(HaveLen(2), "with that of the look")
 	down.Store(true)
 	clock.SetTime(clock.Now().Add(instantPeriod - time.Second))
-	g.Expect(look(t, sources, object)).NotTo(BeNil())
+	g.Expect(look(t, sources, object)).NotTo(Succeed())
 	g.Expect(asked.endpoint.kept).To(HaveLen(2))
 	clock.SetTime(clock.Now().Add(time.Second))
-	g.Expect(look(t, sources, object)).NotTo(BeNil())
+	g.Expect(look(t, sources, object)).NotTo(Succeed())
 	g.Expect(asked.endpoint.kept).To(BeEmpty(), "although the source doesn't answer")
 }
 

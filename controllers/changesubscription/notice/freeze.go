@@ -44,8 +44,7 @@ func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []
 	}
 	before := toldFreeze(told, freeze.UID)
 	if !state.Active {
-		isTold := len(found) > 0 && before != nil && isEndOf(&found[0], before)
-		if before != nil && before.Until.After(now) && !isTold { // an edit ended it
+		if endedByEdit(before, found, now) {
 			add(appv1alpha1.NotifyFreezeEnded, now, before.StartedAt.Unix())
 		}
 		return found
@@ -64,6 +63,11 @@ func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []
 		}
 	}
 	return found
+}
+
+// endedByEdit reports whether a freeze that isn't on any more ended before the time that was told, and not by an event that was found.
+func endedByEdit(told *appv1alpha1.ToldFreeze, found []Event, now time.Time) bool {
+	return told != nil && told.Until.After(now) && (len(found) == 0 || !isEndOf(&found[0], told))
 }
 
 // turnedOn returns when a freeze was first seen to be on: later than the beginning in its calendar if an edit turned it on. It is zero as long as its
