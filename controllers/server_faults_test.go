@@ -19,6 +19,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -112,7 +113,8 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 	DescribeTable("a lost answer loses nothing",
 		func(ctx context.Context, action string, nodes int) {
 			namespace := controlledNamespace(ctx)
-			server.SetFault(altershield.Fault{Kind: altershield.FaultDrop, Actions: []string{action}, Remaining: 1})
+			// The delay is longer than a check takes: a report just after the verdict, which no poll has found yet, would wipe it out.
+			server.SetFault(altershield.Fault{Kind: altershield.FaultDrop, Actions: []string{action}, Remaining: 1, Delay: 200 * time.Millisecond})
 			Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 			passes(ctx, namespace)
 			Expect(nodesOf(namespace)).To(HaveLen(nodes))

@@ -152,6 +152,9 @@ func (s *Server) endpoint(action string, process func(*http.Request, []byte) rep
 			s.options.OnCall(call)
 		}
 		if fault.Kind == FaultDrop {
+			if fault.Delay > 0 {
+				s.pause(r.Context(), fault.Delay)
+			}
 			panic(http.ErrAbortHandler)
 		}
 		answer.write(w)

@@ -90,7 +90,7 @@ type Fault struct {
 	Message string `json:"message,omitempty"`
 	// HTTPStatus is for FaultStatus.
 	HTTPStatus int `json:"httpStatus,omitempty"`
-	// Delay is for FaultHang and FaultCallbackLate. Zero means forever.
+	// Delay is for FaultHang and FaultCallbackLate, where zero means forever, and for FaultDrop, where it means at once.
 	Delay time.Duration `json:"delay,omitempty"`
 }
 

@@ -19,6 +19,7 @@ package altershield_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -89,8 +90,10 @@ func TestFaultAnswersInPlaceOfTheServer(t *testing.T) {
 
 func TestFaultDropLetsTheCallTakeEffect(t *testing.T) {
 	k := newKit(t, altershield.Options{})
-	k.server.SetFault(altershield.Fault{Kind: "drop", Remaining: 1})
+	k.server.SetFault(altershield.Fault{Kind: "drop", Remaining: 1, Delay: 20 * time.Millisecond})
+	began := time.Now()
 	_, err := k.try(t.Context(), "submitChangeExecOrder", orderBody("o1"))
+	k.Expect(time.Since(began)).To(BeNumerically(">=", 20*time.Millisecond))
 	k.Expect(err).To(MatchError(ContainSubstring("EOF")))
 	k.Expect(k.submitted()).To(Equal(1))
 	k.Expect(k.server.Calls()[0].ResultCode).To(Equal("000"))
