@@ -53,24 +53,29 @@ func severalThaw(ctx context.Context, s *stage) error {
 		verified(2), beside(verified(2)), (*stage).thawedInTurn)
 }
 
-// thawedInTurn returns an error if the release of the other workload went on before that of this one was verified.
+// thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
 func (s *stage) thawedInTurn(ctx context.Context) error {
-	_, first, err := s.current(ctx)
+	_, own, err := s.current(ctx)
 	if err != nil {
 		return err
 	}
-	return beside(func(other *stage, ctx context.Context) error {
-		_, next, err := other.current(ctx)
+	return beside(func(beside *stage, ctx context.Context) error {
+		_, other, err := beside.current(ctx)
 		if err != nil {
 			return err
 		}
-		verified := meta.FindStatusCondition(first.Status.Conditions, appv1alpha1.ConditionVerified)
-		thawed := meta.FindStatusCondition(next.Status.Conditions, appv1alpha1.ConditionFrozen)
-		if verified == nil || thawed == nil || thawed.LastTransitionTime.Before(&verified.LastTransitionTime) {
-			return fmt.Errorf("the first release has %+v, and the next one %+v", verified, thawed)
+		if !wentOnAfter(own, other) && !wentOnAfter(other, own) {
+			return fmt.Errorf("both releases were on their way: their records have %+v and %+v", own.Status.Conditions, other.Status.Conditions)
 		}
 		return nil
 	})(s, ctx)
+}
+
+// wentOnAfter reports whether the freeze of a release ended when another release was verified, or later.
+func wentOnAfter(record, other *appv1alpha1.ChangeWorkload) bool {
+	thawed := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionFrozen)
+	verified := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && thawed != nil && !thawed.LastTransitionTime.Before(&verified.LastTransitionTime)
 }
 
 // createSlowly creates a Deployment that replaces one pod after another.
