@@ -19,7 +19,6 @@ package decide
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -127,7 +126,7 @@ func (d *Decision) lookAtPace(status *appv1alpha1.ChangeWorkloadStatus, now time
 	if !isPaced(status) || status.Pace == nil {
 		return
 	}
-	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionPaced).Reason == appv1alpha1.ReasonPermissionMissing {
+	if waitsFor(status, appv1alpha1.ReasonPermissionMissing) {
 		d.lookIn(permissionWait)
 	}
 	for _, at := range []*metav1.Time{status.Pace.SoakUntil, status.Pace.Deadline} {

@@ -41,11 +41,13 @@ const pastSeconds = 192
 // Before the end, a check only fails, or passes early. What can't be told fails nothing.
 func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, past Past, terms measure.Terms) checks.Finding {
 	series := counters.series(release)
-	// No bad events because nobody counts them would pass early. A counter of errors may not be there before the first one, so what some old pods
-	// don't have either is not missed.
-	if newPods, oldPods := counters.haveBad(series); counters.Apart && statistics.Lost(newPods, oldPods) {
-		return measure.Undecided(string(statistics.MissingOnNewPods), fmt.Sprintf("series of bad events on 0 of %s, on %d of %s",
-			measure.PodCount(newPods.Wanted, "new"), oldPods.Seen, measure.PodCount(oldPods.Wanted, "old")), terms)
+	if counters.Apart {
+		// Bad events that aren't counted any more would pass early. A counter of errors may not be there before the first one, so what some old
+		// pods don't have either is not missed.
+		if newPods, oldPods := counters.haveBad(series); statistics.Lost(newPods, oldPods) {
+			return measure.Undecided(string(statistics.MissingOnNewPods), fmt.Sprintf("series of bad events on 0 of %s, on %d of %s",
+				measure.PodCount(newPods.Wanted, "new"), oldPods.Seen, measure.PodCount(oldPods.Wanted, "old")), terms)
+		}
 	}
 	looks := statistics.Looks(counters.Moments, series, terms.Warmup)
 	byPast := comparesWithPast(objective, looks)
