@@ -17,10 +17,13 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -164,6 +167,15 @@ func connect(ctx context.Context) (kubeconfig *rest.Config, operator string, err
 	}
 	operator, err = selfUsername(ctx, kubeconfig)
 	return kubeconfig, operator, err
+}
+
+// apiServers returns the URLs of the API server: that of a kubeconfig, and that of its service in the cluster.
+func apiServers(kubeconfig string) []string {
+	host := os.Getenv("KUBERNETES_SERVICE_HOST")
+	if host == "" {
+		return []string{kubeconfig}
+	}
+	return []string{kubeconfig, "https://" + net.JoinHostPort(host, cmp.Or(os.Getenv("KUBERNETES_SERVICE_PORT"), "443"))}
 }
 
 // selfUsername returns the user name of the operator at the API server. The webhooks admit its own updates.

@@ -79,7 +79,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	o.traces.Bind(flags)
 	flags.Var(&o.sourceGuard, "source-allow-cidr",
 		"`CIDRs`, separated by commas, to which VerificationSources and ChangeSubscriptions may lead whatever they are. "+
-			"Without it, the operator connects to no loopback, link-local, multicast or metadata address for them.")
+			"Without it, the operator connects to no loopback, link-local, multicast or metadata address for them. To the API server it never does.")
 	o.bindServer(flags)
 }
 

@@ -137,8 +137,7 @@ func (r *receiver) send(ctx context.Context, message encode.Message) *encode.Fai
 
 // fault returns the failure of a request without an answer. Errors of package http may repeat what the receiver sent.
 func (r *receiver) fault(err error) *encode.Failure {
-	if what := source.Refused(err); what != "" {
-		message := "the host in the key url of the Secret has " + what + ", to which the operator doesn't connect: see --source-allow-cidr"
+	if message := source.Refused(err, "in the key url of the Secret"); message != "" {
 		return &encode.Failure{Reason: appv1alpha1.ReasonAddressRefused, Message: message, Again: true}
 	}
 	late := fmt.Sprintf("no answer within %s", patience)

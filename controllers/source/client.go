@@ -48,10 +48,10 @@ func (g Guard) Client(authority *x509.CertPool, serverName string, timeout time.
 	}
 }
 
-// Refused returns what kind of an address the guard refused, empty if it refused none.
-func Refused(fault error) string {
+// Refused returns the message about the host at a place, such as "of spec.url", whose address the guard refused; empty if it refused none.
+func Refused(fault error, place string) string {
 	if refused, ok := errors.AsType[*refusal](fault); ok {
-		return refused.what
+		return refused.of(place)
 	}
 	return ""
 }

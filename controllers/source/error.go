@@ -139,8 +139,8 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 
 // ofFault returns the failure of a request without a usable response.
 func ofFault(fault error, timeout time.Duration, maxBytes int32) *Error {
-	if refused, ok := errors.AsType[*refusal](fault); ok {
-		return &Error{Kind: KindRefused, Message: refused.Error(), err: fault}
+	if message := Refused(fault, "of spec.url"); message != "" {
+		return &Error{Kind: KindRefused, Message: message, err: fault}
 	}
 	if errors.Is(fault, errTooLarge) {
 		return &Error{Kind: KindTooLarge, Message: fmt.Sprintf("the answer has more than limits.maxBytes, %d bytes", maxBytes), err: fault}

@@ -17,12 +17,18 @@ limitations under the License.
 package source
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 )
 
 // Guard decides to which addresses of the network the operator connects. The url of a source could lead it to services that trust the node
@@ -30,13 +36,27 @@ import (
 type Guard struct {
 	// Allow has the addresses that are permitted whatever they are.
 	Allow []netip.Prefix
+	// APIServers has the addresses of the API server, which are refused even if Allow has them: the operator may reach it where its users may not.
+	// The ports count, as other services may have the same address.
+	APIServers []netip.AddrPort
 }
 
 // refusal is the error of a connection that the guard refuses. It doesn't tell the address, which would answer who scans with names.
-type refusal struct{ what string }
+type refusal struct {
+	what string
+	// always reports whether no flag permits the address.
+	always bool
+}
 
-func (r *refusal) Error() string {
-	return fmt.Sprintf("the host of spec.url has %s, to which the operator doesn't connect: see --source-allow-cidr", r.what)
+func (r *refusal) Error() string { return r.of("of spec.url") }
+
+// of returns the message about the host at a place.
+func (r *refusal) of(place string) string {
+	message := fmt.Sprintf("the host %s has %s, to which the operator doesn't connect", place, r.what)
+	if r.always {
+		return message
+	}
+	return message + ": see --source-allow-cidr"
 }
 
 // metadata returns the addresses at which clouds serve credentials of nodes, besides the link-local ones.
@@ -50,11 +70,39 @@ func metadata() []netip.Addr {
 	}
 }
 
+// APIServers returns the addresses of API servers by their URLs. Those of names are looked up, once; the error is that of names that have none.
+func APIServers(ctx context.Context, urls ...string) ([]netip.AddrPort, error) {
+	var servers []netip.AddrPort
+	var problems []error
+	for _, of := range urls {
+		server, _, err := rest.DefaultServerURL(of, "", schema.GroupVersion{}, true)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("reading the URL of the API server: %w", err))
+			continue
+		}
+		port, err := net.DefaultResolver.LookupPort(ctx, "tcp", cmp.Or(server.Port(), server.Scheme))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("reading the port of the API server %s: %w", server.Host, err))
+			continue
+		}
+		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", server.Hostname())
+		if err != nil {
+			problems = append(problems, fmt.Errorf("looking up the API server %s: %w", server.Host, err))
+		}
+		for _, address := range addresses {
+			servers = append(servers, netip.AddrPortFrom(plain(address), uint16(port))) //nolint:gosec // a port
+		}
+	}
+	return servers, errors.Join(problems...)
+}
+
 // Check returns an error if the operator must not connect to an address.
-func (g Guard) Check(address netip.Addr) error {
-	address = embedded(address.Unmap().WithZone(""))
+func (g Guard) Check(to netip.AddrPort) error {
+	address := plain(to.Addr())
 	what := ""
 	switch {
+	case slices.Contains(g.APIServers, netip.AddrPortFrom(address, to.Port())):
+		return &refusal{what: "an address of the API server", always: true}
 	case slices.ContainsFunc(g.Allow, func(allowed netip.Prefix) bool { return allowed.Contains(address) }):
 		return nil
 	case address.IsLoopback():
@@ -70,11 +118,12 @@ func (g Guard) Check(address netip.Addr) error {
 	default:
 		return nil
 	}
-	return &refusal{what}
+	return &refusal{what: what}
 }
 
-// embedded returns the IPv4 address to which NAT64 translates an address, or the address itself.
-func embedded(address netip.Addr) netip.Addr {
+// plain returns an address without a zone, as an IPv4 address where it has one: by mapping, or as NAT64 translates it.
+func plain(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
 	if !netip.MustParsePrefix("64:ff9b::/96").Contains(address) {
 		return address
 	}
@@ -88,7 +137,7 @@ func (g Guard) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("reading the address %s: %w", address, err)
 	}
-	return g.Check(to.Addr())
+	return g.Check(to)
 }
 
 // Set adds CIDRs separated by commas, as a flag.

@@ -91,7 +91,7 @@ func TestGuardCheck(t *testing.T) {
 		"fd00:ec2::254":          "the address of a metadata service",
 	} {
 		t.Run(address, func(t *testing.T) {
-			err := Guard{}.Check(netip.MustParseAddr(address))
+			err := Guard{}.Check(netip.AddrPortFrom(netip.MustParseAddr(address), 9090))
 			if expected == "" {
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				return
@@ -99,8 +99,37 @@ func TestGuardCheck(t *testing.T) {
 			NewWithT(t).Expect(err).To(MatchError("the host of spec.url has " + expected + see))
 		})
 	}
-	NewWithT(t).Expect(Guard{}.Check(netip.Addr{})).NotTo(Succeed())
+	NewWithT(t).Expect(Guard{}.Check(netip.AddrPort{})).NotTo(Succeed())
 	NewWithT(t).Expect(Guard{}.control("tcp", "nowhere", nil)).To(MatchError(HavePrefix("reading the address nowhere: ")))
+}
+
+// A Prometheus may have the address of the API server, with another port.
+func TestGuardCheckRefusesTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
+	servers, err := APIServers(t.Context(), "https://10.96.0.1:443", "127.0.0.1:6443", "https://[fd00::1]", "http://192.0.2.1/cluster", "https://[::ffff:192.0.2.2]:6443")
+	g.Expect(err).NotTo(HaveOccurred())
+	guard := Guard{APIServers: servers}
+	g.Expect(guard.Set("127.0.0.0/8,10.0.0.0/8")).To(Succeed())
+	for address, refused := range map[string]bool{
+		"10.96.0.1:443": true, "10.96.0.1:9090": false, "10.96.0.2:443": false, "[::ffff:10.96.0.1]:443": true, "[64:ff9b::a60:1]:443": true,
+		"127.0.0.1:6443": true, "127.0.0.1:9090": false, "[fd00::1]:443": true, "[fd00::1]:80": false, "192.0.2.1:80": true, "192.0.2.1:443": false,
+		"192.0.2.2:6443": true,
+	} {
+		err := guard.Check(netip.MustParseAddrPort(address))
+		g.Expect(err != nil).To(Equal(refused), address)
+		if refused {
+			g.Expect(err).To(MatchError("the host of spec.url has an address of the API server, to which the operator doesn't connect"))
+		}
+	}
+}
+
+func TestAPIServersLooksUpNames(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(APIServers(t.Context(), "https://localhost:6443")).To(ContainElement(netip.MustParseAddrPort("127.0.0.1:6443")))
+	servers, err := APIServers(t.Context(), "https://a.invalid", "https://10.96.0.1", "https://10.96.0.1:x")
+	g.Expect(servers).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.96.0.1:443")}), "the others count all the same")
+	g.Expect(err).To(MatchError(ContainSubstring("looking up the API server a.invalid: ")))
+	g.Expect(err).To(MatchError(ContainSubstring("reading the URL of the API server: ")))
 }
 
 func TestGuardSetAllowsCIDRs(t *testing.T) {
@@ -111,7 +140,7 @@ func TestGuardSetAllowsCIDRs(t *testing.T) {
 	for address, expected := range map[string]bool{
 		"127.0.0.1": true, "::ffff:127.0.0.1": true, "fe80::1%eth0": true, "100.100.100.200": true, "169.254.169.254": false, "::1": false,
 	} {
-		g.Expect(guard.Check(netip.MustParseAddr(address)) == nil).To(Equal(expected), address)
+		g.Expect(guard.Check(netip.AddrPortFrom(netip.MustParseAddr(address), 9090)) == nil).To(Equal(expected), address)
 	}
 	g.Expect(guard.Set("10.0.0.1,a/8")).To(MatchError("\"10.0.0.1\" is no CIDR such as 10.0.0.0/8\n\"a/8\" is no CIDR such as 10.0.0.0/8"))
 	g.Expect((*Guard)(nil).String()).To(BeEmpty(), "package flag asks the zero value")
@@ -163,7 +192,7 @@ func TestOfFault(t *testing.T) {
 		fault    error
 		expected string
 	}{
-		"refused by the guard": {dial(&refusal{"a loopback address"}), "AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr"},
+		"refused by the guard": {dial(&refusal{what: "a loopback address"}), "AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr"},
 		"no connection":        {dial(errors.New("connection refused")), "SourceUnavailable dial: connection refused"},
 		"no name":              {dial(&net.DNSError{Err: "no such host", Name: "a", Server: "10.0.0.10:53"}), "SourceUnavailable the host a can't be resolved"},
 		"no time":              {&url.Error{Op: "Post", URL: "http://a", Err: &net.DNSError{IsTimeout: true}}, "SourceUnavailable no answer within limits.timeoutSeconds, 5s"},
