@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/alerts"
@@ -57,11 +58,10 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	if err != nil {
 		return measure.Readings{}, err
 	}
-	// A user's own query could read series of every namespace, so it is refused here, where everything that asks comes by.
-	if _, own := asked.Check.(query.Check); own && !reader.IsConfined() && !strings.HasPrefix(asked.Policy, sources.Namespace+"/") {
+	// It is refused here, where everything that asks comes by.
+	if why := unconfined(asked.Check, reader.Labels, release); why != "" && !reader.IsConfined() && !strings.HasPrefix(asked.Policy, sources.Namespace+"/") {
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindQueryRefused, Message: fmt.Sprintf(
-			"a check of the type Query could read series of every namespace: set spec.prometheus.enforceNamespace, or move the policy %s to namespace %s",
-			asked.Policy, sources.Namespace)}
+			"%s move the policy %s to namespace %s", why, asked.Policy, sources.Namespace)}
 	}
 	queries, err := asked.Queries(release, reader.Labels)
 	var ofOthers []string
@@ -87,6 +87,20 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	others, err := readWindow(ctx, reader, ofOthers, source.Align(start, now, step, asked.Offset))
 	readings.Past, readings.Others = &before, &others
 	return readings, err
+}
+
+// unconfined returns why a check may only be made by a source that keeps namespaces apart, empty for one that any source may make. Series of other
+// namespaces are for no tenant: not the value of a query of its own, and not the names of alerts.
+func unconfined(check measure.Check, names appv1alpha1.SourceLabels, release *checks.Scene) string {
+	switch check := check.(type) {
+	case query.Check:
+		return "a check of the type Query could read series of every namespace: set spec.prometheus.enforceNamespace, or"
+	case alerts.Check:
+		if of := check.Spec.MatchLabels[names.Namespace]; of != "" && of != release.Namespace {
+			return "matchLabels selects alerts of another namespace, " + of + ":"
+		}
+	}
+	return ""
 }
 
 // needsWhole reports whether a check takes what an answer lacks for what isn't there: requests that a query of one's own counts, or an alert that

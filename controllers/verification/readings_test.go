@@ -324,6 +324,63 @@ func TestReadRefusesQueriesThatNothingConfines(t *testing.T) {
 	}
 }
 
+// The message of the check has the names of alerts.
+func TestReadRefusesAlertsOfOtherNamespaces(t *testing.T) {
+	const refused = "VerificationSource prometheus: matchLabels selects alerts of another namespace, bank: move the policy "
+	named := func(spec *appv1alpha1.VerificationSourceSpec) {
+		spec.Prometheus.Labels.Namespace = "kubernetes_namespace"
+	}
+	of := func(label, namespace string) map[string]string {
+		return map[string]string{label: namespace, "severity": "page"}
+	}
+	for name, row := range map[string]struct {
+		policy      string
+		matchLabels map[string]string
+		changes     []func(*appv1alpha1.VerificationSourceSpec)
+		// read is what the server was asked, reason and message why it wasn't.
+		read, reason, message string
+	}{
+		"of a namespace": {"shop/web", of("namespace", "bank"), nil, "", "QueryNotAllowed", refused + "shop/web to namespace " + system},
+		"of a namespace with a similar name": {
+			system + "-2/web", of("namespace", "bank"), nil, "", "QueryNotAllowed", refused + system + "-2/web to namespace " + system,
+		},
+		"of a label of another name": {
+			"shop/web", of("kubernetes_namespace", "bank"), []func(*appv1alpha1.VerificationSourceSpec){named}, "", "QueryNotAllowed",
+			refused + "shop/web to namespace " + system,
+		},
+		"of the operator's namespace": {
+			system + "/web", of("namespace", "bank"), nil, `ALERTS{alertstate=~"firing|pending",namespace="bank",severity="page"}`, "", "",
+		},
+		"of a namespace, confined to it": {
+			"shop/web", of("namespace", "bank"), []func(*appv1alpha1.VerificationSourceSpec){confined}, "", "BadQuery", "VerificationSource prometheus: the selector " +
+				`ALERTS{alertstate=~"firing|pending",namespace="bank",severity="page"} finds nothing: queries are confined to namespace="shop"`,
+		},
+		"but not its own": {"shop/web", of("namespace", "shop"), nil, `ALERTS{alertstate=~"firing|pending",namespace="shop",severity="page"}`, "", ""},
+		"but none of no namespace": {
+			"shop/web", of("namespace", ""), nil, `ALERTS{alertstate=~"firing|pending",namespace="",severity="page"}`, "", "",
+		},
+		"but no others": {"shop/web", nil, nil, `ALERTS{alertstate=~"firing|pending"}`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var read string
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if strings.HasSuffix(request.URL.Path, "/query_range") {
+					read = request.FormValue("query")
+				}
+				answers(writer, request)
+			}
+			check := alerts.Check{Spec: &appv1alpha1.AlertsCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, MatchLabels: row.matchLabels}}
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: row.policy, Name: "quiet"}, Check: check, Schedule: decide.Schedule{Interval: 15 * time.Second}}
+			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop()), row.changes...), release(), asked, began)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(read).To(Equal(row.read))
+			g.Expect(readings.Reason).To(Equal(row.reason))
+			g.Expect(readings.Message).To(Equal(row.message))
+		})
+	}
+}
+
 // What is missing in a partial answer would pass for what isn't there: an alert that doesn't fire, requests that a sum doesn't count.
 func TestReadTakesNoPartOfAnAnswerForTheWhole(t *testing.T) {
 	from := appv1alpha1.SourceReference{Name: "prometheus"}
