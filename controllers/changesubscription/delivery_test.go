@@ -342,9 +342,10 @@ func TestReconcileShowsNoPartOfATokenThatIsCut(t *testing.T) {
 func TestFaultsAreRedacted(t *testing.T) {
 	address, err := url.Parse("https://oapi.dingtalk.com/robot/send?access_token=token-1234")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	failing := &receiver{kind: "DingTalk", address: address, secret: key}
+	failing := &receiver{kind: "DingTalk", address: address, secret: "new-key-1234\r\nold-key-1234"}
 	for text, wanted := range map[string]string{
 		`malformed HTTP response "token-1234"`:           `malformed HTTP response "***"`,
+		"neither new-key-1234, nor old-key-1234":         "neither ***, nor ***",
 		strings.Repeat("x", 250) + "token-1234 and more": strings.Repeat("x", 250) + "***...",
 	} {
 		NewWithT(t).Expect(failing.fault(errors.New(text)).Message).To(Equal(wanted))

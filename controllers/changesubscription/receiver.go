@@ -146,7 +146,8 @@ func (r *receiver) fault(err error) *encode.Failure {
 
 // redact removes what is secret from the answer of a receiver, which may repeat what it got.
 func (r *receiver) redact(message string) string {
-	hidden := append([]string{r.secret, r.address.String(), r.address.RequestURI(), r.address.RawQuery, r.address.Path}, strings.Split(r.address.Path, "/")...)
+	hidden := append([]string{r.address.String(), r.address.RequestURI(), r.address.RawQuery, r.address.Path}, strings.Split(r.address.Path, "/")...)
+	hidden = append(hidden, strings.Split(strings.ReplaceAll(r.secret, "\r", ""), "\n")...) // each of several keys
 	for _, values := range r.address.Query() {
 		hidden = append(hidden, values...)
 	}

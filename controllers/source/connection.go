@@ -49,15 +49,24 @@ func named(spec *appv1alpha1.VerificationSourceSpec) []string {
 	return names
 }
 
-// value returns the content of a key of a Secret. Files often end in a newline, which is no part of a token.
+// value returns the content of a key of a Secret that has one line. A token with more would end the header that it is sent in.
 func (s secrets) value(place string, ref *appv1alpha1.SourceSecret, key string) (string, *Error) {
+	value, failure := s.lines(place, ref, key)
+	if failure == nil && strings.ContainsAny(value, "\r\n") {
+		failure = &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: Secret %s needs the key %s, in one line", place, ref.Name, key)}
+	}
+	return value, failure
+}
+
+// lines returns the content of a key of a Secret. Files often end in a newline, which is no part of it.
+func (s secrets) lines(place string, ref *appv1alpha1.SourceSecret, key string) (string, *Error) {
 	data, found := s[ref.Name]
 	if !found {
 		return "", &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: there is no Secret %s in the namespace of the operator", place, ref.Name)}
 	}
 	value := strings.TrimRight(string(data[key]), "\r\n")
-	if value == "" || strings.ContainsAny(value, "\r\n") && key != appv1alpha1.SourceCAKey {
-		return "", &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: Secret %s needs the key %s, in one line", place, ref.Name, key)}
+	if value == "" {
+		return "", &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: Secret %s needs the key %s", place, ref.Name, key)}
 	}
 	return value, nil
 }
@@ -83,7 +92,7 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 	}
 	if spec.Signing != nil {
 		var failure *Error
-		if to.signing, failure = from.signingKey(&spec.Signing.SecretRef); failure != nil {
+		if to.signing, failure = from.signingKeys(&spec.Signing.SecretRef); failure != nil {
 			return connection{}, failure
 		}
 	}
@@ -95,7 +104,7 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 	if ref := spec.TLS.CASecretRef; ref != nil {
 		var failure *Error
 		place = "spec.tls.caSecretRef"
-		if bundle, failure = from.value(place, ref, appv1alpha1.SourceCAKey); failure != nil {
+		if bundle, failure = from.lines(place, ref, appv1alpha1.SourceCAKey); failure != nil {
 			return connection{}, failure
 		}
 	}

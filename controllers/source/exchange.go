@@ -47,8 +47,8 @@ type connection struct {
 	header http.Header
 	// accessKey is that of HoloInsight, nil for sources of another type.
 	accessKey *accessKey
-	// signing is the key of signatures, nil where requests aren't signed.
-	signing  []byte
+	// signing has the keys of signatures, none where requests aren't signed.
+	signing  [][]byte
 	timeout  time.Duration
 	maxBytes int32
 	slots    int

@@ -129,16 +129,16 @@ func (e *exchange) head(ctx context.Context) error {
 	return nil
 }
 
-// signingKey returns a key of signatures, as it is or as Standard Webhooks writes it.
-func (s secrets) signingKey(ref *appv1alpha1.SourceSecret) ([]byte, *Error) {
+// signingKeys returns the keys of signatures, each as it is or as Standard Webhooks writes it.
+func (s secrets) signingKeys(ref *appv1alpha1.SourceSecret) ([][]byte, *Error) {
 	const place = "spec.signing.secretRef"
-	text, failure := s.value(place, ref, appv1alpha1.SourceSigningKey)
+	text, failure := s.lines(place, ref, appv1alpha1.SourceSigningKey)
 	if failure != nil {
 		return nil, failure
 	}
-	key, err := signature.Key(text)
+	keys, err := signature.Keys(text)
 	if err != nil {
 		return nil, &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: %s of Secret %s %s", place, appv1alpha1.SourceSigningKey, ref.Name, err)}
 	}
-	return key, nil
+	return keys, nil
 }

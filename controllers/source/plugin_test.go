@@ -66,6 +66,9 @@ func TestPluginAsksOnceWithASignature(t *testing.T) {
 	for name, row := range map[string]struct{ key, expected string }{
 		"the example of Standard Webhooks": {standardKey, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="},
 		"a key as it is":                   {"0123456789abcdef01234567\n", "v1,d5PJaLhU6hQf9TLleqdn97PBQffdITHtAOuMMHkRQ4U="},
+		"two while they change": {
+			"0123456789abcdef01234567\n" + standardKey, "v1,d5PJaLhU6hQf9TLleqdn97PBQffdITHtAOuMMHkRQ4U= v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -247,9 +250,10 @@ func TestSourcesLookNeedsAUsableKeyOfSignatures(t *testing.T) {
 		expected string
 	}{
 		"no Secret":     {secret("other", nil), "there is no Secret drift in the namespace of the operator"},
-		"no key":        {secret("drift", nil), "Secret drift needs the key key, in one line"},
+		"no key":        {secret("drift", nil), "Secret drift needs the key key"},
 		"a short one":   {secret("drift", map[string]string{"key": "short"}), "key of Secret drift has less than 24 bytes"},
 		"a short text":  {secret("drift", map[string]string{"key": "whsec_MfKQ9r8GKYqrTwjUPD8ILA=="}), "key of Secret drift has less than 24 bytes"},
+		"one of two":    {secret("drift", map[string]string{"key": "0123456789abcdef01234567\nshort"}), "key of Secret drift has less than 24 bytes, in line 2"},
 		"a broken text": {secret("drift", map[string]string{"key": "whsec_0123456789abcdef01234567!"}), "key of Secret drift is no base64 after whsec_"},
 	} {
 		t.Run(name, func(t *testing.T) {

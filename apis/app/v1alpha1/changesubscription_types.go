@@ -112,7 +112,7 @@ const (
 const (
 	// SinkURLKey is the key of the Secret of a sink with the address of the receiver.
 	SinkURLKey = "url"
-	// SinkSecretKey is the key with the key of signatures.
+	// SinkSecretKey is the key with the key of signatures; for the types CDEvents and Plain it may have several, one a line.
 	SinkSecretKey = "secret"
 	// MaxToldFailures is the most failures whose end a ChangeSubscription waits for.
 	MaxToldFailures = 64
@@ -127,7 +127,8 @@ type SubscriptionSink struct {
 	// type is CDEvents, DingTalk, Feishu, WeCom, Slack, Teams or Plain.
 	Type SinkType `json:"type"`
 	// secretRef names a Secret in the namespace of the operator. Its key url is the address of the receiver, which must be https and often is a
-	// credential. Its key secret is the key of signatures of the types CDEvents, DingTalk, Feishu and Plain; without it messages aren't signed.
+	// credential. Its key secret is the key of signatures of the types CDEvents, DingTalk, Feishu and Plain; without it messages aren't signed. For CDEvents and
+	// Plain it may have several, one a line, while they change.
 	SecretRef SourceSecret `json:"secretRef"`
 	// caBundle has the certificates of the authorities of the receiver, in PEM. Without it, the public authorities are trusted.
 	// +kubebuilder:validation:MaxLength=65536

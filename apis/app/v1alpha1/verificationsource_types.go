@@ -88,7 +88,7 @@ const (
 	// SourceAccessIDKey and SourceAccessKeyKey are the keys with the two parts of an access key of HoloInsight.
 	SourceAccessIDKey  = "accessId"
 	SourceAccessKeyKey = "accessKey"
-	// SourceSigningKey is the key with the key of signatures.
+	// SourceSigningKey is the key with the keys of signatures, one a line.
 	SourceSigningKey = "key"
 )
 
@@ -133,7 +133,8 @@ type SourceAuth struct {
 
 // SourceSigning is how requests are signed: as Standard Webhooks 1.0.0 defines it, by HMAC-SHA256.
 type SourceSigning struct {
-	// secretRef names a Secret that has the key of signatures as key: at least 24 bytes, or whsec_ and the same in base64.
+	// secretRef names a Secret that has the key of signatures as key: at least 24 bytes, or whsec_ and the same in base64. While it changes, key has the
+	// new and the old one, each in a line, and requests are signed by both.
 	SecretRef SourceSecret `json:"secretRef"`
 }
 

@@ -41,7 +41,7 @@ type Message struct {
 type Facts struct {
 	// Images are the images of the release of a CDEvent.
 	Images []appv1alpha1.RecordedImage
-	// Secret is the key of signatures, empty for none.
+	// Secret is the key of signatures, empty for none. For Standard Webhooks it may be several, one a line.
 	Secret string
 	Now    time.Time
 }
@@ -51,7 +51,7 @@ func Check(kind appv1alpha1.SinkType, secret string) error {
 	if secret == "" || kind != appv1alpha1.SinkCDEvents && kind != appv1alpha1.SinkPlain {
 		return nil
 	}
-	_, err := signature.Key(secret)
+	_, err := signature.Keys(secret)
 	return err
 }
 
@@ -90,14 +90,14 @@ func Encode(spec *appv1alpha1.ChangeSubscriptionSpec, batch notice.Batch, facts 
 
 // sign signs a message as Standard Webhooks defines it. The ID of a digest is that of its last event, which no other message has.
 func sign(message Message, batch notice.Batch, facts Facts) error {
-	var key []byte
+	var keys [][]byte
 	if facts.Secret != "" {
 		var err error
-		if key, err = signature.Key(facts.Secret); err != nil {
+		if keys, err = signature.Keys(facts.Secret); err != nil {
 			return fmt.Errorf("the key of signatures %w", err)
 		}
 	}
-	signature.Sign(message.Header, key, batch.Events[len(batch.Events)-1].ID, facts.Now, message.Body)
+	signature.Sign(message.Header, keys, batch.Events[len(batch.Events)-1].ID, facts.Now, message.Body)
 	return nil
 }
 

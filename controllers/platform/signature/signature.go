@@ -28,11 +28,38 @@ import (
 	"time"
 )
 
-// leastKey is the fewest bytes of a key of signatures, as Standard Webhooks wants it.
-const leastKey = 24
+const (
+	// leastKey is the fewest bytes of a key of signatures, as Standard Webhooks wants it.
+	leastKey = 24
+	// mostKeys is the most keys of a message. More lines are those of something else, such as of a certificate.
+	mostKeys = 4
+)
 
-// Key returns a key of signatures, which is written as it is, or as whsec_ and base64.
-func Key(text string) ([]byte, error) {
+// Keys returns the keys of signatures in a text, one a line. There are several while they change.
+func Keys(text string) ([][]byte, error) {
+	var keys [][]byte
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) > mostKeys {
+		return nil, fmt.Errorf("has more than %d lines, each of which is a key", mostKeys)
+	}
+	for i, line := range lines {
+		key, err := keyOf(line)
+		if err != nil && len(lines) > 1 {
+			err = fmt.Errorf("%w, in line %d", err, i+1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("has no key")
+	}
+	return keys, nil
+}
+
+// keyOf returns a key of signatures, which is written as it is, or as whsec_ and base64.
+func keyOf(text string) ([]byte, error) {
 	key := []byte(text)
 	if encoded, isStandard := strings.CutPrefix(text, "whsec_"); isStandard {
 		var err error
@@ -46,15 +73,20 @@ func Key(text string) ([]byte, error) {
 	return key, nil
 }
 
-// Sign sets the headers of a message of an ID, which is the same for all tries to send it. Without a key the message isn't signed.
-func Sign(header http.Header, key []byte, id string, sent time.Time, body []byte) {
+// Sign sets the headers of a message of an ID, which is the same for all tries to send it. It has a signature by each key: a receiver that knows one of
+// them takes it. Without a key the message isn't signed.
+func Sign(header http.Header, keys [][]byte, id string, sent time.Time, body []byte) {
 	at := strconv.FormatInt(sent.Unix(), 10)
 	header.Set("Webhook-Id", id)
 	header.Set("Webhook-Timestamp", at)
-	if key == nil {
+	if len(keys) == 0 {
 		return
 	}
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
-	header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		mac := hmac.New(sha256.New, key)
+		fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	header.Set("Webhook-Signature", strings.Join(signatures, " "))
 }

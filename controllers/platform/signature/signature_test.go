@@ -17,6 +17,7 @@ package signature_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,14 +29,27 @@ import (
 // The example is that of the libraries of Standard Webhooks.
 func TestSignSignsAsStandardWebhooksDefinesIt(t *testing.T) {
 	g := NewWithT(t)
-	key, err := signature.Key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	keys, err := signature.Keys("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	g.Expect(err).NotTo(HaveOccurred())
 	header := http.Header{}
-	signature.Sign(header, key, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	signature.Sign(header, keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	g.Expect(header).To(Equal(http.Header{
 		"Webhook-Id": {"msg_p5jXN8AQM9LWM0D4loKWxJek"}, "Webhook-Timestamp": {"1614265330"},
 		"Webhook-Signature": {"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="},
 	}))
+}
+
+// Standard Webhooks separates the signatures of the old and the new key by spaces while they change. A key as it is may have spaces.
+func TestSignSignsByEachKey(t *testing.T) {
+	g := NewWithT(t)
+	keys, err := signature.Keys("0123456789abcdef01234567\r\n\nwhsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+	g.Expect(err).NotTo(HaveOccurred())
+	header := http.Header{}
+	signature.Sign(header, keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	g.Expect(header.Values("Webhook-Signature")).To(Equal([]string{
+		"v1,d5PJaLhU6hQf9TLleqdn97PBQffdITHtAOuMMHkRQ4U= v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+	}))
+	g.Expect(signature.Keys("correct horse battery staple")).To(Equal([][]byte{[]byte("correct horse battery staple")}))
 }
 
 func TestSignLeavesAMessageWithoutAKeyUnsigned(t *testing.T) {
@@ -44,14 +58,20 @@ func TestSignLeavesAMessageWithoutAKeyUnsigned(t *testing.T) {
 	NewWithT(t).Expect(header).To(Equal(http.Header{"Webhook-Id": {"a"}, "Webhook-Timestamp": {"1"}}))
 }
 
-func TestKeyRefusesWeakAndBrokenKeys(t *testing.T) {
+func TestKeysRefusesWeakAndBrokenKeys(t *testing.T) {
 	for text, message := range map[string]string{
-		"too short":                 "has less than 24 bytes",
-		"whsec_c2hvcnQ=":            "has less than 24 bytes",
-		"whsec_%":                   "is no base64 after whsec_",
-		"0123456789012345678901234": "",
+		"too short":                            "has less than 24 bytes",
+		"whsec_c2hvcnQ=":                       "has less than 24 bytes",
+		"whsec_%":                              "is no base64 after whsec_",
+		"":                                     "has no key",
+		"\n":                                   "has no key",
+		"0123456789012345678901234":            "",
+		"0123456789012345678901234\ntoo short": "has less than 24 bytes, in line 2",
+		"whsec_%\n0123456789012345678901234":   "is no base64 after whsec_, in line 1",
+		strings.Repeat("0123456789012345678901234\n", 4): "",
+		strings.Repeat("0123456789012345678901234\n", 5): "has more than 4 lines, each of which is a key",
 	} {
-		_, err := signature.Key(text)
+		_, err := signature.Keys(text)
 		if message == "" {
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			continue
