@@ -87,14 +87,14 @@ func (r *Reconciler) newReceiver(sink *appv1alpha1.SubscriptionSink, data map[st
 	if err := encode.Check(sink.Type, secret); err != nil {
 		return nil, badSecret(sink, "the key secret "+err.Error())
 	}
-	var authority *x509.CertPool
+	var secured source.TLS
 	if sink.CABundle != "" {
-		authority = x509.NewCertPool()
-		if !authority.AppendCertsFromPEM([]byte(sink.CABundle)) {
+		secured.Authority = x509.NewCertPool()
+		if !secured.Authority.AppendCertsFromPEM([]byte(sink.CABundle)) {
 			return nil, &encode.Failure{Reason: appv1alpha1.ReasonSubscriptionInvalid, Message: "spec.sink.caBundle: there is no certificate in PEM"}
 		}
 	}
-	return &receiver{kind: sink.Type, address: address, secret: secret, http: r.Guard.Client(authority, "", patience, 1), now: r.Clock.Now}, nil
+	return &receiver{kind: sink.Type, address: address, secret: secret, http: r.Guard.Client(secured, patience, 1), now: r.Clock.Now}, nil
 }
 
 func badSecret(sink *appv1alpha1.SubscriptionSink, why string) *encode.Failure {

@@ -28,16 +28,33 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
-// Client returns a client that connects only where the guard permits. Without an authority, the public ones are trusted. An empty server name
-// is that of the address.
-func (g Guard) Client(authority *x509.CertPool, serverName string, timeout time.Duration, connections int) *http.Client {
+// TLS is how a connection is secured.
+type TLS struct {
+	// Authority is trusted; nil for the public ones.
+	Authority *x509.CertPool
+	// ServerName is the name in the certificate of the server, empty for that of the address.
+	ServerName string
+	// Certificate is sent to a server that asks for one, nil for none.
+	Certificate *tls.Certificate
+}
+
+func (t TLS) config() *tls.Config {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.Authority, ServerName: t.ServerName}
+	if t.Certificate != nil {
+		config.Certificates = []tls.Certificate{*t.Certificate}
+	}
+	return config
+}
+
+// Client returns a client that connects only where the guard permits.
+func (g Guard) Client(secured TLS, timeout time.Duration, connections int) *http.Client {
 	return &http.Client{
 		// A redirect would carry the credentials elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:                  nil, // the guard would only see the proxy
 			DialContext:            (&net.Dialer{Timeout: timeout, Control: g.control}).DialContext,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority, ServerName: serverName},
+			TLSClientConfig:        secured.config(),
 			TLSHandshakeTimeout:    timeout,
 			ForceAttemptHTTP2:      true,
 			MaxConnsPerHost:        connections,

@@ -17,14 +17,17 @@ limitations under the License.
 package source
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -34,26 +37,36 @@ import (
 // secrets are the contents of Secrets by their names. Those that don't exist are missing.
 type secrets map[string]map[string][]byte
 
-// named returns the names of the Secrets of a source.
+// named returns the names of the Secrets of a source, each once.
 func named(spec *appv1alpha1.VerificationSourceSpec) []string {
-	var names []string
-	if spec.Auth.SecretRef != nil {
-		names = append(names, spec.Auth.SecretRef.Name)
-	}
-	if spec.TLS != nil && spec.TLS.CASecretRef != nil {
-		names = append(names, spec.TLS.CASecretRef.Name)
+	refs := append([]*appv1alpha1.SourceSecret{spec.Auth.SecretRef}, ofTLS(spec.TLS)...)
+	if spec.Auth.OAuth2 != nil {
+		refs = append(refs, ofTLS(spec.Auth.OAuth2.TLS)...)
 	}
 	if spec.Signing != nil {
-		names = append(names, spec.Signing.SecretRef.Name)
+		refs = append(refs, &spec.Signing.SecretRef)
+	}
+	var names []string
+	for _, ref := range refs {
+		if ref != nil && !slices.Contains(names, ref.Name) {
+			names = append(names, ref.Name)
+		}
 	}
 	return names
+}
+
+func ofTLS(spec *appv1alpha1.SourceTLS) []*appv1alpha1.SourceSecret {
+	if spec == nil {
+		return nil
+	}
+	return []*appv1alpha1.SourceSecret{spec.CASecretRef, spec.ClientCertSecretRef}
 }
 
 // value returns the content of a key of a Secret that has one line. A token with more would end the header that it is sent in.
 func (s secrets) value(place string, ref *appv1alpha1.SourceSecret, key string) (string, *Error) {
 	value, failure := s.lines(place, ref, key)
 	if failure == nil && strings.ContainsAny(value, "\r\n") {
-		failure = &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: Secret %s needs the key %s, in one line", place, ref.Name, key)}
+		return "", &Error{Kind: KindBadSecret, Message: fmt.Sprintf("%s: Secret %s needs the key %s, in one line", place, ref.Name, key)}
 	}
 	return value, failure
 }
@@ -90,39 +103,74 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 	if failure := to.authenticate(spec.Auth, from); failure != nil {
 		return connection{}, failure
 	}
+	var failure *Error
 	if spec.Signing != nil {
-		var failure *Error
 		if to.signing, failure = from.signingKeys(&spec.Signing.SecretRef); failure != nil {
 			return connection{}, failure
 		}
 	}
-	if spec.TLS == nil {
-		return to, nil
-	}
-	to.serverName = spec.TLS.ServerName
-	bundle, place := spec.TLS.CABundle, "spec.tls.caBundle"
-	if ref := spec.TLS.CASecretRef; ref != nil {
-		var failure *Error
-		place = "spec.tls.caSecretRef"
-		if bundle, failure = from.lines(place, ref, appv1alpha1.SourceCAKey); failure != nil {
-			return connection{}, failure
-		}
-	}
-	if bundle == "" {
-		return to, nil
-	}
-	to.authority = x509.NewCertPool()
-	if !to.authority.AppendCertsFromPEM([]byte(bundle)) {
-		kind := KindInvalid
-		if spec.TLS.CASecretRef != nil {
-			kind = KindBadSecret
-		}
-		return connection{}, &Error{Kind: kind, Message: place + ": there is no certificate in PEM"}
+	if to.tls, failure = from.secured("spec.tls", spec.TLS); failure != nil {
+		return connection{}, failure
 	}
 	return to, nil
 }
 
-// authenticate adds the credentials to the headers, or keeps the access key.
+// secured returns how a connection is secured that a place of the spec describes.
+func (s secrets) secured(place string, spec *appv1alpha1.SourceTLS) (TLS, *Error) {
+	if spec == nil {
+		return TLS{}, nil
+	}
+	found := TLS{ServerName: spec.ServerName}
+	var failure *Error
+	if found.Authority, failure = s.authority(place, spec); failure != nil {
+		return TLS{}, failure
+	}
+	if ref := spec.ClientCertSecretRef; ref != nil {
+		if found.Certificate, failure = s.certificate(place+".clientCertSecretRef", ref); failure != nil {
+			return TLS{}, failure
+		}
+	}
+	return found, nil
+}
+
+// authority returns the authorities that are trusted, nil for the public ones.
+func (s secrets) authority(place string, spec *appv1alpha1.SourceTLS) (*x509.CertPool, *Error) {
+	bundle, kind, field := spec.CABundle, KindInvalid, place+".caBundle"
+	if ref := spec.CASecretRef; ref != nil {
+		var failure *Error
+		kind, field = KindBadSecret, place+".caSecretRef"
+		if bundle, failure = s.lines(field, ref, appv1alpha1.SourceCAKey); failure != nil {
+			return nil, failure
+		}
+	}
+	if bundle == "" {
+		return nil, nil
+	}
+	authority := x509.NewCertPool()
+	if !authority.AppendCertsFromPEM([]byte(bundle)) {
+		return nil, &Error{Kind: kind, Message: field + ": there is no certificate in PEM"}
+	}
+	return authority, nil
+}
+
+// certificate returns the certificate by which the operator authenticates.
+func (s secrets) certificate(place string, ref *appv1alpha1.SourceSecret) (*tls.Certificate, *Error) {
+	chain, failure := s.lines(place, ref, corev1.TLSCertKey)
+	if failure != nil {
+		return nil, failure
+	}
+	key, failure := s.lines(place, ref, corev1.TLSPrivateKeyKey)
+	if failure != nil {
+		return nil, failure
+	}
+	pair, err := tls.X509KeyPair([]byte(chain), []byte(key))
+	if err != nil { // which has nothing of the key
+		return nil, &Error{Kind: KindBadSecret, Message: oneline.Of(fmt.Sprintf("%s: Secret %s: %s", place, ref.Name, err), maxMessage)}
+	}
+	return &pair, nil
+}
+
+// authenticate adds the credentials to the headers, or keeps those for which there are tokens.
 func (c *connection) authenticate(auth appv1alpha1.SourceAuth, from secrets) *Error {
 	const place = "spec.auth.secretRef"
 	switch auth.Type {
@@ -145,6 +193,10 @@ func (c *connection) authenticate(auth appv1alpha1.SourceAuth, from secrets) *Er
 	case appv1alpha1.SourceAuthAccessKey:
 		var failure *Error
 		c.accessKey, failure = from.accessKeyOf(place, auth.SecretRef)
+		return failure
+	case appv1alpha1.SourceAuthOAuth2:
+		var failure *Error
+		c.oauth2, failure = from.tokenEndpointOf(place, &auth)
 		return failure
 	}
 	return nil

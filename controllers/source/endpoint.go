@@ -88,7 +88,7 @@ type kept struct {
 
 func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, metrics *Metrics) *endpoint {
 	return &endpoint{
-		name: name, api: queriesOf(to), close: to.http.CloseIdleConnections, limits: limits, clock: to.clock, metrics: metrics,
+		name: name, api: queriesOf(to), close: to.close, limits: limits, clock: to.clock, metrics: metrics,
 		limiter: rate.NewLimiter(rate.Limit(limits.QueriesPerSecond), int(limits.Burst)),
 		slots:   semaphore.NewWeighted(int64(limits.Concurrent)),
 		kept:    map[string]kept{},

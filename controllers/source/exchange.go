@@ -19,7 +19,6 @@ package source
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,11 +39,12 @@ const (
 
 // connection is how a source is reached.
 type connection struct {
-	address    *url.URL
-	authority  *x509.CertPool
-	serverName string
+	address *url.URL
+	tls     TLS
 	// header has the headers of every request, with the credentials.
 	header http.Header
+	// oauth2 is where access tokens are, nil for sources that need none.
+	oauth2 *tokenEndpoint
 	// accessKey is that of HoloInsight, nil for sources of another type.
 	accessKey *accessKey
 	// signing has the keys of signatures, none where requests aren't signed.
@@ -60,12 +60,24 @@ type exchange struct {
 	connection
 	http  *http.Client
 	clock clock.PassiveClock
+	// bearer are the access tokens of oauth2, nil without it.
+	bearer *tokens
+	// close closes the connections that aren't used.
+	close func()
 }
 
 var _ api.Client = &exchange{}
 
 func newExchange(to connection, guard Guard, clock clock.PassiveClock) *exchange {
-	return &exchange{connection: to, clock: clock, http: guard.Client(to.authority, to.serverName, to.timeout, to.slots)}
+	made := &exchange{connection: to, clock: clock, http: guard.Client(to.tls, to.timeout, to.slots)}
+	made.close = made.http.CloseIdleConnections
+	if to.oauth2 != nil {
+		client := guard.Client(to.oauth2.tls, to.timeout, 1)
+		made.bearer = newTokens(clock, func(ctx context.Context) (token, error) { return to.oauth2.fetch(ctx, client) })
+		own := made.http
+		made.close = func() { own.CloseIdleConnections(); client.CloseIdleConnections() }
+	}
+	return made
 }
 
 // URL returns the address of an endpoint. Those of queries have no arguments in their paths.
@@ -120,6 +132,13 @@ func (e *exchange) send(ctx context.Context, request *http.Request) (received, e
 	for name, values := range e.header {
 		request.Header[name] = values
 	}
+	if e.bearer != nil {
+		return e.sendWithToken(ctx, request)
+	}
+	return e.sendOnce(request)
+}
+
+func (e *exchange) sendOnce(request *http.Request) (received, error) {
 	response, err := e.http.Do(request)
 	if err != nil {
 		return received{}, ofFault(err, e.timeout, e.maxBytes)

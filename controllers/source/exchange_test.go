@@ -19,6 +19,7 @@ package source
 import (
 	"compress/gzip"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -29,6 +30,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -171,6 +174,31 @@ func TestExchangeChecksTheCertificate(t *testing.T) {
 			g.Expect(failure.Message).To(HavePrefix(row.expected))
 		})
 	}
+}
+
+func TestExchangeSendsItsCertificate(t *testing.T) {
+	ours, key := keyPair(t)
+	others, otherKey := keyPair(t)
+	server := httptest.NewUnstartedServer(says(200, one))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
+	server.TLS.ClientCAs.AppendCertsFromPEM([]byte(ours))
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	refused := HavePrefix("remote error: tls: ")
+	g, sources := NewWithT(t), newSources(t)
+	kube, ok := sources.Secrets.(client.Client)
+	g.Expect(ok).To(BeTrue())
+	object := define(server.URL, func(s *appv1alpha1.VerificationSourceSpec) { s.TLS = &appv1alpha1.SourceTLS{CABundle: authority} })
+	g.Expect(look(t, sources, object).Message).To(refused, "without one")
+	object.Spec.TLS.ClientCertSecretRef, object.Generation = &appv1alpha1.SourceSecret{Name: "client"}, 2
+	g.Expect(kube.Create(t.Context(), secret("client", map[string]string{"tls.crt": others, "tls.key": otherKey}))).To(Succeed())
+	g.Expect(look(t, sources, object).Message).To(refused, "with that of another client")
+	var renewed corev1.Secret
+	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "client"}, &renewed)).To(Succeed())
+	renewed.Data = map[string][]byte{"tls.crt": []byte(ours), "tls.key": []byte(key)}
+	g.Expect(kube.Update(t.Context(), &renewed)).To(Succeed())
+	g.Expect(look(t, sources, object)).To(Succeed(), "the Secret is read again")
 }
 
 func TestExchangeNeedsTLS12(t *testing.T) {

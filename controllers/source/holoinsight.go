@@ -29,7 +29,6 @@ import (
 
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
-	"golang.org/x/sync/semaphore"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -51,13 +50,14 @@ type accessKey struct {
 // a series without a name fails the query, several series of an instant query become one, and a storage that fails has no series.
 type holoInsight struct {
 	*exchange
-	// turn is held while the token is read or written.
-	turn  *semaphore.Weighted
-	token string
+	// tokens are those for the access key, whose end isn't known.
+	tokens *tokens
 }
 
 func newHoloInsight(to *exchange) *holoInsight {
-	return &holoInsight{exchange: to, turn: semaphore.NewWeighted(1)}
+	made := &holoInsight{exchange: to}
+	made.tokens = newTokens(to.clock, made.fetch)
+	return made
 }
 
 // Query asks for a range of one step: the API's own instant queries can't be used.
@@ -79,14 +79,14 @@ func (h *holoInsight) QueryRange(
 		"query": {witnessed(query)}, "timeout": {seconds(h.timeout)}, "step": {seconds(over.Step)},
 		"start": {strconv.FormatInt(over.Start.Unix(), 10)}, "end": {strconv.FormatInt(over.End.Unix(), 10)},
 	}.Encode()
-	var token string
+	var value string
 	var err error
 	for range 2 { // a token ends after a while, so that a refused one is replaced once
-		if token, err = h.tokenAfter(ctx, token); err != nil {
-			return nil, nil, err
+		if value, err = h.tokens.after(ctx, value); err != nil {
+			return nil, nil, h.ofTokens(err)
 		}
 		var body []byte
-		body, err = h.ask(ctx, http.MethodGet, address, http.Header{"Apitoken": {token}}, nil)
+		body, err = h.ask(ctx, http.MethodGet, address, http.Header{"Apitoken": {value}}, nil)
 		if err == nil {
 			return matrixOf(body)
 		}
@@ -105,22 +105,23 @@ func witnessed(query string) string {
 ) or label_replace(vector(1), %q, "1", "", ""), "__name__", %q, "__name__", "")`, query, witness, unnamed)
 }
 
-// tokenAfter returns a token that isn't the refused one: the present one, or else a new one.
-func (h *holoInsight) tokenAfter(ctx context.Context, refused string) (string, error) {
-	if err := h.turn.Acquire(ctx, 1); err != nil {
-		return "", ofFault(err, h.timeout, h.maxBytes)
+// ofTokens returns the error of a token that isn't there. That of waiting for it is one of the context.
+func (h *holoInsight) ofTokens(err error) error {
+	if kindOf(err) != "" {
+		return err
 	}
-	defer h.turn.Release(1)
-	if h.token != refused {
-		return h.token, nil
-	}
+	return ofFault(err, h.timeout, h.maxBytes)
+}
+
+// fetch gets a new token.
+func (h *holoInsight) fetch(ctx context.Context) (token, error) {
 	question, err := json.Marshal(h.accessKey)
 	if err != nil {
-		return "", fmt.Errorf("writing the access key as JSON: %w", err)
+		return token{}, fmt.Errorf("writing the access key as JSON: %w", err)
 	}
 	body, err := h.ask(ctx, http.MethodPost, h.URL("/webapi/token/apply", nil), http.Header{"Content-Type": {"application/json"}}, question)
 	if err != nil {
-		return "", err
+		return token{}, err
 	}
 	// The message of a failure may have the access key, so it isn't read.
 	var answer struct {
@@ -130,12 +131,11 @@ func (h *holoInsight) tokenAfter(ctx context.Context, refused string) (string, e
 	}
 	switch err := json.Unmarshal(body, &answer); {
 	case err == nil && answer.Success && answer.Data != "":
-		h.token = answer.Data
-		return h.token, nil
+		return token{value: answer.Data}, nil
 	case err == nil && answer.ResultCode == "PARAMETER_ILLEGAL":
-		return "", &Error{Kind: KindUnauthorized, Message: "HoloInsight doesn't know the access key: see spec.auth"}
+		return token{}, &Error{Kind: KindUnauthorized, Message: "HoloInsight doesn't know the access key: see spec.auth"}
 	default:
-		return "", &Error{Kind: KindUnavailable, Message: "HoloInsight gives no token: see spec.url and its log", err: err}
+		return token{}, &Error{Kind: KindUnavailable, Message: "HoloInsight gives no token: see spec.url and its log", err: err}
 	}
 }
 

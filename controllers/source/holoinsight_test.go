@@ -253,7 +253,7 @@ func TestHoloInsightHasFaults(t *testing.T) {
 func TestHoloInsightWaitsForATokenInItsTime(t *testing.T) {
 	g := NewWithT(t)
 	asks := newHoloInsight(newExchange(connection{address: &url.URL{}, accessKey: &accessKey{}, timeout: time.Millisecond}, Guard{}, nil))
-	g.Expect(asks.turn.TryAcquire(1)).To(BeTrue(), "another query waits for a token")
+	g.Expect(asks.tokens.turn.TryAcquire(1)).To(BeTrue(), "another query waits for a token")
 	_, _, err := asks.Query(t.Context(), "a", at("2026-01-01T00:00:00Z"))
 	g.Expect(err).To(MatchError(HaveSuffix("no answer within limits.timeoutSeconds, 1ms")))
 }

@@ -17,6 +17,13 @@ limitations under the License.
 package source
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -79,6 +86,23 @@ func newSources(t *testing.T, objects ...client.Object) *Sources {
 		Client: kube, Secrets: kube, Namespace: system, Clock: clock.RealClock{}, Metrics: metrics,
 		Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
+}
+
+// keyPair returns a certificate of a client that is its own authority, and its key.
+func keyPair(t *testing.T) (certificate, key string) {
+	t.Helper()
+	g := NewWithT(t)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	g.Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: t.Name()}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true,
+	}
+	made, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	g.Expect(err).NotTo(HaveOccurred())
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	g.Expect(err).NotTo(HaveOccurred())
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
 // serve starts a server and returns its address.

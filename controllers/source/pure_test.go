@@ -224,23 +224,44 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	authority := func(tls appv1alpha1.SourceTLS) func(*spec) { return func(s *spec) { s.TLS = &tls } }
+	tokens := func(tls *appv1alpha1.SourceTLS) func(*spec) {
+		return func(s *spec) {
+			auth("OAuth2")(s)
+			s.Auth.OAuth2 = &appv1alpha1.SourceOAuth2{TokenURL: "https://b", TLS: tls}
+		}
+	}
+	chain, key := keyPair(t)
+	_, other := keyPair(t)
 	for name, row := range map[string]struct {
 		edit     func(*spec)
 		data     map[string]string
 		expected string
 	}{
-		"nothing":          {func(*spec) {}, nil, "map[User-Agent:[altershield-operator]]"},
-		"headers":          {func(s *spec) { s.Headers = []appv1alpha1.SourceHeader{{Name: "x-scope-orgid", Value: "a"}} }, nil, "map[User-Agent:[altershield-operator] X-Scope-Orgid:[a]]"},
-		"a token":          {auth("BearerToken"), map[string]string{"token": "abc\n"}, "map[Authorization:[Bearer abc] User-Agent:[altershield-operator]]"},
-		"a password":       {auth("Basic"), map[string]string{"username": "a", "password": "b:c"}, "map[Authorization:[Basic YTpiOmM=] User-Agent:[altershield-operator]]"},
-		"no Secret":        {auth("Basic"), nil, "BadSecret spec.auth.secretRef: there is no Secret credentials in the namespace of the operator"},
-		"no token":         {auth("BearerToken"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token"},
-		"two lines":        {auth("BearerToken"), map[string]string{"token": "a\nHost: b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token, in one line"},
-		"no user":          {auth("Basic"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key username"},
-		"no password":      {auth("Basic"), map[string]string{"username": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key password"},
-		"an access key":    {auth("AccessKey"), map[string]string{"accessId": "a", "accessKey": "b"}, "map[User-Agent:[altershield-operator]]"},
-		"no access ID":     {auth("AccessKey"), map[string]string{"accessKey": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key accessId"},
-		"no access key":    {auth("AccessKey"), map[string]string{"accessId": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key accessKey"},
+		"nothing":                      {func(*spec) {}, nil, "map[User-Agent:[altershield-operator]]"},
+		"headers":                      {func(s *spec) { s.Headers = []appv1alpha1.SourceHeader{{Name: "x-scope-orgid", Value: "a"}} }, nil, "map[User-Agent:[altershield-operator] X-Scope-Orgid:[a]]"},
+		"a token":                      {auth("BearerToken"), map[string]string{"token": "abc\n"}, "map[Authorization:[Bearer abc] User-Agent:[altershield-operator]]"},
+		"a password":                   {auth("Basic"), map[string]string{"username": "a", "password": "b:c"}, "map[Authorization:[Basic YTpiOmM=] User-Agent:[altershield-operator]]"},
+		"no Secret":                    {auth("Basic"), nil, "BadSecret spec.auth.secretRef: there is no Secret credentials in the namespace of the operator"},
+		"no token":                     {auth("BearerToken"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token"},
+		"two lines":                    {auth("BearerToken"), map[string]string{"token": "a\nHost: b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token, in one line"},
+		"no user":                      {auth("Basic"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key username"},
+		"no password":                  {auth("Basic"), map[string]string{"username": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key password"},
+		"an access key":                {auth("AccessKey"), map[string]string{"accessId": "a", "accessKey": "b"}, "map[User-Agent:[altershield-operator]]"},
+		"no access ID":                 {auth("AccessKey"), map[string]string{"accessKey": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key accessId"},
+		"no access key":                {auth("AccessKey"), map[string]string{"accessId": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key accessKey"},
+		"client credentials":           {tokens(nil), map[string]string{"clientId": "a", "clientSecret": "b"}, "map[User-Agent:[altershield-operator]]"},
+		"no client ID":                 {tokens(nil), map[string]string{"clientSecret": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key clientId"},
+		"no client secret":             {tokens(nil), map[string]string{"clientId": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key clientSecret"},
+		"a client secret of two lines": {tokens(nil), map[string]string{"clientId": "a", "clientSecret": "b\nc"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key clientSecret, in one line"},
+		"no PEM for tokens":            {tokens(&appv1alpha1.SourceTLS{CABundle: "a"}), map[string]string{"clientId": "a", "clientSecret": "b"}, "Invalid spec.auth.oauth2.tls.caBundle: there is no certificate in PEM"},
+		"no certificate for tokens": {
+			tokens(&appv1alpha1.SourceTLS{ClientCertSecretRef: &appv1alpha1.SourceSecret{Name: "gone"}}), map[string]string{"clientId": "a", "clientSecret": "b"},
+			"BadSecret spec.auth.oauth2.tls.clientCertSecretRef: there is no Secret gone in the namespace of the operator",
+		},
+		"a certificate":    {authority(appv1alpha1.SourceTLS{ClientCertSecretRef: ref}), map[string]string{"tls.crt": chain, "tls.key": key}, "map[User-Agent:[altershield-operator]]"},
+		"no certificate":   {authority(appv1alpha1.SourceTLS{ClientCertSecretRef: ref}), map[string]string{"tls.key": key}, "BadSecret spec.tls.clientCertSecretRef: Secret credentials needs the key tls.crt"},
+		"no key":           {authority(appv1alpha1.SourceTLS{ClientCertSecretRef: ref}), map[string]string{"tls.crt": chain}, "BadSecret spec.tls.clientCertSecretRef: Secret credentials needs the key tls.key"},
+		"another key":      {authority(appv1alpha1.SourceTLS{ClientCertSecretRef: ref}), map[string]string{"tls.crt": chain, "tls.key": other}, "BadSecret spec.tls.clientCertSecretRef: Secret credentials: tls: private key does not match public key"},
 		"a server name":    {authority(appv1alpha1.SourceTLS{ServerName: "a"}), nil, "map[User-Agent:[altershield-operator]]"},
 		"no PEM":           {authority(appv1alpha1.SourceTLS{CABundle: "a"}), nil, "Invalid spec.tls.caBundle: there is no certificate in PEM"},
 		"no PEM in Secret": {authority(appv1alpha1.SourceTLS{CASecretRef: ref}), map[string]string{"ca.crt": "a"}, "BadSecret spec.tls.caSecretRef: there is no certificate in PEM"},

@@ -62,7 +62,7 @@ const (
 
 // SourceAuthType is how the operator authenticates to a source.
 //
-// +kubebuilder:validation:Enum=None;BearerToken;Basic;AccessKey
+// +kubebuilder:validation:Enum=None;BearerToken;Basic;AccessKey;OAuth2
 type SourceAuthType string
 
 const (
@@ -74,6 +74,8 @@ const (
 	SourceAuthBasic SourceAuthType = "Basic"
 	// SourceAuthAccessKey gets a token of HoloInsight for the keys accessId and accessKey of the Secret.
 	SourceAuthAccessKey SourceAuthType = "AccessKey"
+	// SourceAuthOAuth2 gets an access token for the keys clientId and clientSecret of the Secret, by the client credentials grant of OAuth 2.0.
+	SourceAuthOAuth2 SourceAuthType = "OAuth2"
 )
 
 // Keys of the Secrets that a VerificationSource names.
@@ -88,6 +90,9 @@ const (
 	// SourceAccessIDKey and SourceAccessKeyKey are the keys with the two parts of an access key of HoloInsight.
 	SourceAccessIDKey  = "accessId"
 	SourceAccessKeyKey = "accessKey"
+	// SourceClientIDKey and SourceClientSecretKey are the keys with the client credentials of OAuth 2.0.
+	SourceClientIDKey     = "clientId"
+	SourceClientSecretKey = "clientSecret"
 	// SourceSigningKey is the key with the keys of signatures, one a line.
 	SourceSigningKey = "key"
 )
@@ -100,7 +105,7 @@ type SourceSecret struct {
 	Name string `json:"name"`
 }
 
-// SourceTLS is how the certificate of a source is checked. There is no way not to check it.
+// SourceTLS is how the certificate of a server is checked, and by which one the operator authenticates. There is no way not to check it.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.caBundle) && has(self.caSecretRef))",message="caBundle and caSecretRef exclude each other"
 type SourceTLS struct {
@@ -111,7 +116,11 @@ type SourceTLS struct {
 	// caSecretRef names a Secret with the certificates of the authorities in the key ca.crt.
 	// +optional
 	CASecretRef *SourceSecret `json:"caSecretRef,omitempty"`
-	// serverName is the name in the certificate; that of the url by default.
+	// clientCertSecretRef names a Secret of the type kubernetes.io/tls with the certificate of the operator in tls.crt, and its key in tls.key. It is
+	// sent to a server that asks for one.
+	// +optional
+	ClientCertSecretRef *SourceSecret `json:"clientCertSecretRef,omitempty"`
+	// serverName is the name in the certificate of the server; that of the url by default.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ServerName string `json:"serverName,omitempty"`
@@ -119,16 +128,43 @@ type SourceTLS struct {
 
 // SourceAuth is how the operator authenticates to a source.
 //
-// +kubebuilder:validation:XValidation:rule="(self.type == 'None') != has(self.secretRef)",message="secretRef is required for the types BearerToken, Basic and AccessKey, and not allowed for None"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'None') != has(self.secretRef)",message="secretRef is required for the types BearerToken, Basic, AccessKey and OAuth2, and not allowed for None"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'OAuth2') == has(self.oauth2)",message="oauth2 is required for the type OAuth2, and not allowed for others"
 type SourceAuth struct {
-	// type is None, BearerToken to send the key token of the Secret, Basic to send its keys username and password, or AccessKey to get a token
-	// of HoloInsight for its keys accessId and accessKey.
+	// type is None, BearerToken to send the key token of the Secret, Basic to send its keys username and password, AccessKey to get a token
+	// of HoloInsight for its keys accessId and accessKey, or OAuth2 to get an access token for its keys clientId and clientSecret.
 	// +kubebuilder:default=None
 	// +optional
 	Type SourceAuthType `json:"type,omitempty"`
 	// secretRef names the Secret.
 	// +optional
 	SecretRef *SourceSecret `json:"secretRef,omitempty"`
+	// oauth2 is where the access tokens of the type OAuth2 are.
+	// +optional
+	OAuth2 *SourceOAuth2 `json:"oauth2,omitempty"`
+}
+
+// SourceOAuth2 is where the operator gets access tokens, by the client credentials grant of OAuth 2.0 (RFC 6749).
+type SourceOAuth2 struct {
+	// tokenURL is the address of the token endpoint. It is reached as the url of the source is, without redirects and proxies, and at no loopback,
+	// link-local or metadata address unless --source-allow-cidr has it.
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && self.matches('^https://[^/?#@]+(/[^?#@]*)?$')",message="tokenURL is https, with a host, and without user info, query and fragment"
+	TokenURL string `json:"tokenURL"`
+	// scopes are the scopes of the token; those that the server chooses by default.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Pattern=`^[!#-\[\]-~]+$`
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=set
+	// +optional
+	Scopes []string `json:"scopes,omitempty"`
+	// audience is for whom the token is, which some servers want as the parameter audience.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Audience string `json:"audience,omitempty"`
+	// tls is how the certificate of the token endpoint is checked. spec.tls is for the source alone.
+	// +optional
+	TLS *SourceTLS `json:"tls,omitempty"`
 }
 
 // SourceSigning is how requests are signed: as Standard Webhooks 1.0.0 defines it, by HMAC-SHA256.
@@ -235,7 +271,7 @@ type VerificationSourceSpec struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && self.matches('^https?://[^/?#@]+(/[^?#@]*)?$')",message="url is http or https, with a host, and without user info, query and fragment: credentials belong into auth"
 	URL string `json:"url"`
-	// tls is how the certificate of the source is checked.
+	// tls is how the certificate of the source is checked, and by which one the operator authenticates.
 	// +optional
 	TLS *SourceTLS `json:"tls,omitempty"`
 	// auth is how the operator authenticates. Its Secrets are read in the namespace of the operator only.
