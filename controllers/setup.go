@@ -136,6 +136,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: options.Compiler}
 	sources := &source.Sources{
 		Client: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
+		Traced: options.Tracer.Transport,
 	}
 	background := &looks.Background{Clock: options.Clock}
 	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock, Delivery: options.Delivery}
@@ -144,7 +145,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases, Delivery: options.Delivery,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
-			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Looks: background},
+			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Looks: background, Tracer: options.Tracer},
 			Looks:    background,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},

@@ -85,6 +85,7 @@ func (r *Reconciler) observeChecks(
 	seen.Pods = &checks.Scene{
 		Version: record.Spec.Reversion, Number: record.Spec.Release, Began: time.Unix(record.Spec.CreateTimeUnix, 0),
 		Kind: result.Kind, Namespace: record.Namespace, Name: result.owner.GetName(), Replicas: result.Desired,
+		UID: result.owner.GetUID(), Labels: result.owner.GetLabels(),
 		New: decide.NewPods(result.pods, result.Finished),
 	}
 	if verification := record.Status.Verification; verification != nil && !begins {

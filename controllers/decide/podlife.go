@@ -90,7 +90,7 @@ func SharedTroubles(pod *corev1.Pod, of podhealth.Troubles, began, now time.Time
 // lifeOf returns what a pod shows since a time, except how often it restarted. The last end of its containers counts whatever its time, which a clock
 // of another machine tells: its callers know by the number of restarts whether it is new.
 func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
-	life := checks.Pod{Name: pod.Name, UID: pod.UID, Node: pod.Spec.NodeName, Labels: pod.Labels, Ready: IsReady(pod), Since: since, Created: pod.CreationTimestamp.Time}
+	life := checks.Pod{Name: pod.Name, UID: pod.UID, Node: pod.Spec.NodeName, IP: pod.Status.PodIP, Labels: pod.Labels, Ready: IsReady(pod), Since: since, Created: pod.CreationTimestamp.Time}
 	last := time.Time{}
 	for _, status := range containersOf(pod) {
 		if at := lastStop(status); at.After(last) {

@@ -35,6 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/source"
 )
 
@@ -50,6 +51,8 @@ type Asker struct {
 	Jobs client.Writer
 	// Looks ask the questions.
 	Looks *looks.Background
+	// Tracer is nil if tracing is off.
+	Tracer *tracing.Tracer
 }
 
 // Answer returns the answer to a question about a release with a record, if it is there: else the record is reconciled again once it is. The
@@ -107,6 +110,9 @@ func (a *Asker) post(ctx context.Context, release *checks.Scene, asked *plugin.Q
 	if err != nil {
 		return plugin.Answer{}, err
 	}
+	ctx = a.Tracer.OfRelease(ctx, tracing.Release{
+		Workload: release.UID, Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, Version: release.Version, Number: release.Number,
+	})
 	to, err := a.Sources.Plugin(ctx, asked.HTTP.SourceRef.Name, release.Namespace)
 	switch {
 	case err != nil:

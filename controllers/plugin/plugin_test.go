@@ -45,6 +45,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
@@ -53,13 +54,13 @@ const system = "altershieldoperator-system"
 
 func release() *checks.Scene {
 	return &checks.Scene{
-		Version: "6a8f", Kind: "Deployment", Namespace: "shop", Name: "web",
+		Version: "6a8f", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "uid-web", Number: 3,
 		New: []checks.Pod{{Name: "web-1", UID: "1", Node: "node-1"}, {Name: "web-2", UID: "2", Node: "node-3"}},
 	}
 }
 
-// newAsker returns an asker of a plug-in, at a time.
-func newAsker(ctx context.Context, t *testing.T, url string, clock *testclock.FakeClock) asker {
+// newAsker returns an asker of a plug-in, at a time, whose questions a tracer may trace.
+func newAsker(ctx context.Context, t *testing.T, url string, clock *testclock.FakeClock, tracers ...*tracing.Tracer) asker {
 	t.Helper()
 	g := NewWithT(t)
 	metrics, err := source.NewMetrics(prometheus.NewRegistry())
@@ -70,6 +71,9 @@ func newAsker(ctx context.Context, t *testing.T, url string, clock *testclock.Fa
 	sources := &source.Sources{
 		Client: kube, Secrets: kube, Namespace: system, Clock: clock, Metrics: metrics,
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	}
+	for _, tracer := range tracers {
+		sources.Traced = tracer.Transport
 	}
 	object := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}, Spec: appv1alpha1.VerificationSourceSpec{
 		Type: "HTTP", URL: url, Signing: &appv1alpha1.SourceSigning{SecretRef: appv1alpha1.SourceSecret{Name: "placement-key"}},

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,8 @@ type Sources struct {
 	Guard     Guard
 	Clock     clock.PassiveClock
 	Metrics   *Metrics
+	// Traced makes a question to a plug-in a span of its release. It is nil where nothing is traced.
+	Traced func(http.RoundTripper) http.RoundTripper
 
 	mutex sync.RWMutex
 	known map[string]*known
@@ -200,6 +203,11 @@ func (s *Sources) build(object *appv1alpha1.VerificationSource, of string, from 
 	}
 	s.Metrics.begin(object.Name)
 	source.exchange = newExchange(to, s.Guard, s.Clock)
+	if s.Traced != nil && source.spec.Type == appv1alpha1.SourceHTTP {
+		traced := *source.exchange.http // the connections are still closed by the other one
+		traced.Transport = s.Traced(traced.Transport)
+		source.exchange.http = &traced
+	}
 	source.endpoint = newEndpoint(object.Name, source.exchange, source.spec.Limits, s.Metrics)
 	return source
 }

@@ -28,11 +28,11 @@ import (
 
 // Pod is what the status of a pod shows.
 type Pod struct {
-	Name   string
-	UID    types.UID
-	Node   string
-	Labels map[string]string
-	Ready  bool
+	Name     string
+	UID      types.UID
+	Node, IP string
+	Labels   map[string]string
+	Ready    bool
 	// Since is when the pod finished, for a new one, else when it was created.
 	Since, Created time.Time
 	// Restarts is how often its containers failed and restarted, or are about to, since then.
@@ -63,6 +63,9 @@ type Scene struct {
 	// Kind, Namespace and Name are those of the workload, Replicas is how many pods of the release it should run.
 	Kind, Namespace, Name string
 	Replicas              int32
+	// UID and Labels are those of the workload.
+	UID    types.UID
+	Labels map[string]string
 	// New are the pods of the release that finished.
 	New []Pod
 	// Old are the pods that don't run the release and still exist. Their trouble counts if it is from after Began.

@@ -113,10 +113,15 @@ func (t *Tracer) Denied(asked, because Release, decision string, start, end time
 
 // InRelease returns a context in which calls of the verifier are children of the release.
 func (t *Tracer) InRelease(ctx context.Context, workload *appv1alpha1.ChangeWorkload) context.Context {
+	return t.OfRelease(ctx, ReleaseOf(workload))
+}
+
+// OfRelease returns a context in which calls of others, such as of plug-ins, are children of a release.
+func (t *Tracer) OfRelease(ctx context.Context, release Release) context.Context {
 	if t == nil {
 		return ctx
 	}
-	return t.within(ctx, ReleaseOf(workload), partRelease)
+	return t.within(ctx, release, partRelease)
 }
 
 // InBatch returns a context in which calls of the verifier are children of the batch.

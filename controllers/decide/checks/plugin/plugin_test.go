@@ -39,7 +39,10 @@ func podsNamed(count int, prefix string) []checks.Pod {
 	pods := make([]checks.Pod, count)
 	for i := range pods {
 		name := fmt.Sprintf("%s%d", prefix, i)
-		pods[i] = checks.Pod{Name: name, UID: types.UID("uid-" + name), Node: "n1", Since: began.Add(time.Minute)}
+		pods[i] = checks.Pod{
+			Name: name, UID: types.UID("uid-" + name), Node: "n1", IP: "10.0.0.7", Since: began.Add(time.Minute),
+			Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c4"},
+		}
 	}
 	return pods
 }
@@ -47,13 +50,14 @@ func podsNamed(count int, prefix string) []checks.Pod {
 func release(news, olds int) *checks.Scene {
 	return &checks.Scene{
 		Version: "6a8f", Number: 3, Kind: "Deployment", Namespace: "scoring", Name: "model", Replicas: 4, Began: began,
+		UID: "uid-model", Labels: map[string]string{"model": "v7"},
 		New: podsNamed(news, "new-"), Old: podsNamed(olds, "old-"),
 	}
 }
 
 func question() *plugin.Question {
 	return &plugin.Question{
-		ID: "1/3/2/drift/7", Policy: "scoring/drift", Check: "drift", Mode: "Enforce", Look: 7,
+		ID: "1/3/2/drift/7", Policy: "scoring/drift", Check: "drift", Mode: "Enforce", Look: 7, At: began.Add(105 * time.Second), Until: began.Add(2 * time.Minute),
 		HTTP: &appv1alpha1.HTTPCheck{Parameters: map[string]appv1alpha1.ParameterValue{
 			"a": "$namespace", "b": "$workload", "c": "$kind", "d": "$version", "e": "a $version", "f": "\"},\n",
 		}},
@@ -67,18 +71,51 @@ func TestRequest(t *testing.T) {
 	g.Expect(body).To(MatchJSON(`{
 		"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "CheckRequest", "id": "1/3/2/drift/7",
 		"policy": "scoring/drift", "check": "drift", "mode": "Enforce", "look": 7, "last": false,
-		"workload": {"kind": "Deployment", "namespace": "scoring", "name": "model", "replicas": 4},
+		"deadline": "2026-01-01T00:02:00Z",
+		"workload": {"kind": "Deployment", "namespace": "scoring", "name": "model", "uid": "uid-model", "replicas": 4, "labels": {"model": "v7"}},
 		"release": {"version": "6a8f", "number": 3, "startedAt": "2026-01-01T00:00:00Z"},
-		"newPods": [{"name": "new-0", "node": "n1", "since": "2026-01-01T00:01:00Z"}], "newPodsTotal": 1,
-		"oldPods": [{"name": "old-0", "node": "n1", "since": "2026-01-01T00:01:00Z"}], "oldPodsTotal": 1,
+		"window": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:01:45Z"},
+		"newPods": [{"name": "new-0", "ip": "10.0.0.7", "node": "n1", "since": "2026-01-01T00:01:00Z"}], "newPodsTotal": 1,
+		"oldPods": [{"name": "old-0", "ip": "10.0.0.7", "node": "n1", "since": "2026-01-01T00:01:00Z", "version": "c6c4"}], "oldPodsTotal": 1,
 		"parameters": {"a": "scoring", "b": "model", "c": "Deployment", "d": "6a8f", "e": "a $version", "f": "\"},\n"}
 	}`))
 	before := question()
 	before.Phase = "Before"
-	body, err = plugin.Request(release(0, 1), before)
+	unlabelled := release(0, 1)
+	unlabelled.Labels, unlabelled.Old[0] = nil, checks.Pod{Name: "old-0", Since: began}
+	body, err = plugin.Request(unlabelled, before)
 	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(body)).To(And(ContainSubstring(`"labels":{}`), ContainSubstring(`"oldPods":[{"name":"old-0","node":"","since":"2026-01-01T00:00:00Z"}]`)))
 	g.Expect(string(body)).To(ContainSubstring(`"mode":"Enforce","phase":"Before","look":7,`))
 	g.Expect(string(body)).To(ContainSubstring(`"newPods":[],"newPodsTotal":0,`))
+}
+
+// A verdict that is awaited has the time of the check, of which the time of a look tells nothing.
+func TestRequestHasNoDeadlineWhereAVerdictIsAwaited(t *testing.T) {
+	g := NewWithT(t)
+	asked := question()
+	asked.Verdict = &appv1alpha1.ChangeVerdict{}
+	body, err := plugin.Request(release(1, 0), asked)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(body)).To(And(ContainSubstring(`"verdictRef"`), Not(ContainSubstring(`"deadline"`))))
+}
+
+func TestRequestHasTheFirstLabels(t *testing.T) {
+	g := NewWithT(t)
+	scene := release(5000, 5000)
+	for i := range 1000 {
+		scene.Labels[fmt.Sprintf("%s/%s%04d", strings.Repeat("p", 253), strings.Repeat("n", 59), i)] = strings.Repeat("v", 63)
+	}
+	body, err := plugin.Request(scene, question())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(len(body)).To(BeNumerically("<=", 65536))
+	var read struct {
+		Workload struct{ Labels map[string]string }
+		NewPods  []struct{}
+	}
+	g.Expect(json.Unmarshal(body, &read)).To(Succeed())
+	g.Expect(read.Workload.Labels).To(And(HaveLen(64), HaveKey("model")), "which is before the others")
+	g.Expect(read.NewPods).To(HaveLen(100))
 }
 
 func TestRequestIsNoLargerThan64KiB(t *testing.T) {

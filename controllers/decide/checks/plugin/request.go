@@ -19,6 +19,8 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -27,8 +29,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
-// maxRequest is the size of the largest request, in bytes.
-const maxRequest = 64 << 10
+const (
+	// maxRequest is the size of the largest request, in bytes.
+	maxRequest = 64 << 10
+	// maxLabels is the most labels of a workload in it, which leaves half of it to the pods.
+	maxLabels = 64
+)
 
 // request is the question to a plug-in. Its fields are a contract: they may be added, never renamed.
 type request struct {
@@ -42,9 +48,12 @@ type request struct {
 	Phase appv1alpha1.CheckPhase `json:"phase,omitempty"`
 	Look  int64                  `json:"look"`
 	Last  bool                   `json:"last"`
+	// Deadline is missing where the answer is awaited in a ChangeVerdict.
+	Deadline *time.Time `json:"deadline,omitempty"`
 
 	Workload requestWorkload `json:"workload"`
 	Release  requestRelease  `json:"release"`
+	Window   requestWindow   `json:"window"`
 
 	NewPods      []requestPod                          `json:"newPods"`
 	NewPodsTotal int                                   `json:"newPodsTotal"`
@@ -63,10 +72,12 @@ type requestVerdict struct {
 }
 
 type requestWorkload struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Replicas  int32  `json:"replicas"`
+	Kind      string            `json:"kind"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	UID       types.UID         `json:"uid"`
+	Replicas  int32             `json:"replicas"`
+	Labels    map[string]string `json:"labels"`
 }
 
 type requestRelease struct {
@@ -75,10 +86,20 @@ type requestRelease struct {
 	StartedAt time.Time `json:"startedAt"`
 }
 
+// requestWindow is the time that the question is about.
+type requestWindow struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
 type requestPod struct {
-	Name  string    `json:"name"`
+	Name string `json:"name"`
+	// IP is missing until the pod has one.
+	IP    string    `json:"ip,omitempty"`
 	Node  string    `json:"node"`
 	Since time.Time `json:"since"`
+	// Version is that of an old pod, missing for one without.
+	Version string `json:"version,omitempty"`
 }
 
 // Request returns the question of a check of the type HTTP in JSON. The lists of pods are as long as its size permits.
@@ -86,15 +107,21 @@ func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 	question := request{
 		APIVersion: appv1alpha1.GroupVersion.String(), Kind: "CheckRequest", ID: asked.ID, Policy: asked.Policy, Check: asked.Check, Mode: asked.Mode,
 		Phase: asked.Phase, Look: asked.Look, Last: asked.Last,
-		Workload:     requestWorkload{Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, Replicas: release.Replicas},
+		Workload: requestWorkload{
+			Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, UID: release.UID, Replicas: release.Replicas, Labels: firstLabels(release.Labels),
+		},
 		Release:      requestRelease{Version: release.Version, Number: release.Number, StartedAt: release.Began.UTC()},
+		Window:       requestWindow{From: release.Began.UTC(), To: asked.At.UTC()},
 		NewPodsTotal: len(release.New), OldPodsTotal: len(release.Old), Parameters: parameters(release, asked.HTTP.Parameters),
 	}
 	if verdict := asked.Verdict; verdict != nil {
 		question.VerdictRef = &requestVerdict{verdict.Namespace, verdict.Name, verdict.UID}
+	} else {
+		until := asked.Until.UTC()
+		question.Deadline = &until
 	}
 	for most := checks.MaxSample; ; most /= 2 {
-		question.NewPods, question.OldPods = requestPods(release.New, most), requestPods(release.Old, most)
+		question.NewPods, question.OldPods = requestPods(release.New, most, ""), requestPods(release.Old, most, appv1alpha1.LabelVersion)
 		body, err := json.Marshal(question)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the question of the check %s of %s: %w", asked.Check, asked.Policy, err)
@@ -105,11 +132,24 @@ func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 	}
 }
 
-func requestPods(pods []checks.Pod, most int) []requestPod {
+// firstLabels returns the first labels by their names.
+func firstLabels(labels map[string]string) map[string]string {
+	first := make(map[string]string, min(len(labels), maxLabels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if len(first) == maxLabels {
+			break
+		}
+		first[key] = labels[key]
+	}
+	return first
+}
+
+// requestPods returns a sample of pods, with the version that a label has.
+func requestPods(pods []checks.Pod, most int, version string) []requestPod {
 	sample := checks.Sample(pods, most)
 	listed := make([]requestPod, len(sample))
 	for i, pod := range sample {
-		listed[i] = requestPod{Name: pod.Name, Node: pod.Node, Since: pod.Since.UTC()}
+		listed[i] = requestPod{Name: pod.Name, IP: pod.IP, Node: pod.Node, Since: pod.Since.UTC(), Version: pod.Labels[version]}
 	}
 	return listed
 }
