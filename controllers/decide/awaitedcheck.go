@@ -27,7 +27,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 )
 
 // AwaitedCheck is a check that holds a batch after its bake.
@@ -188,7 +187,8 @@ func (e *examination) await(
 		if !isHolding(result) {
 			return found
 		}
-		found.Verdict, found.Reason, found.Message = result.Verdict, result.Reason, result.Message // stand until then, but not longer than the hold
+		// What was found before stands until then, but not longer than the hold.
+		found.Verdict, found.Reason, found.Message, found.Numbers = result.Verdict, result.Reason, result.Message, result.Numbers
 	}
 	if found.Verdict != appv1alpha1.CheckInconclusive || found.Broken && check.OnError != "" || len(e.seen.Pods.New) == 0 {
 		found.Final = true
@@ -204,10 +204,10 @@ func (e *examination) await(
 		return found
 	}
 	message := fmt.Sprintf("it could not tell within %d seconds: %s", check.TimeoutSeconds, cmp.Or(found.Message, found.Reason))
-	if check.OnTimeout == appv1alpha1.FallbackFail {
-		return measure.Failed(e.seen.Pods, appv1alpha1.ReasonHoldTimeout, message)
-	}
 	found.Reason, found.Message = appv1alpha1.ReasonHoldTimeout, message
+	if check.OnTimeout == appv1alpha1.FallbackFail {
+		return e.fail(found)
+	}
 	return found
 }
 

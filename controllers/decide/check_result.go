@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 )
 
@@ -80,6 +81,15 @@ func failsPods(failWhen string, results []appv1alpha1.CheckResult, rules *rule.C
 		}
 	}
 	return true
+}
+
+// tell has a result say what was found. The numbers change only with the text: while a check goes on, a result isn't written for them alone.
+func tell(result *appv1alpha1.CheckResult, found *checks.Finding) {
+	message := Shorten(found.Message, maxCheckText)
+	if result.Reason == found.Reason && result.Message == message {
+		return
+	}
+	result.Reason, result.Message, result.Numbers = found.Reason, message, found.Numbers
 }
 
 func addPods(result *appv1alpha1.CheckResult, pods []appv1alpha1.CheckedPod) {

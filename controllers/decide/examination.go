@@ -95,7 +95,7 @@ func (e *examination) keepWaiting(result *appv1alpha1.CheckResult, mode appv1alp
 	case result.Verdict != found.Verdict:
 		e.conclude(result, mode, found)
 	case result.Reason != found.Reason:
-		result.Reason, result.Message = found.Reason, Shorten(found.Message, maxCheckText)
+		tell(result, &found)
 	default:
 		result.Mode = mode
 	}
@@ -103,8 +103,8 @@ func (e *examination) keepWaiting(result *appv1alpha1.CheckResult, mode appv1alp
 
 // conclude gives a check the verdict that it found.
 func (e *examination) conclude(result *appv1alpha1.CheckResult, mode appv1alpha1.CheckMode, found checks.Finding) {
-	result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(e.now.Truncate(time.Second))
-	result.Message = Shorten(found.Message, maxCheckText)
+	result.Mode, result.Verdict, result.Since = mode, found.Verdict, metav1.NewTime(e.now.Truncate(time.Second))
+	tell(result, &found)
 	addPods(result, found.Pods)
 }
 
@@ -117,7 +117,14 @@ func (e *examination) fallBack(check *appv1alpha1.VerificationCheck, found check
 	if found.Verdict != appv1alpha1.CheckInconclusive || !fails || check.Type == appv1alpha1.CheckServer { // which fails the pods of its batches
 		return found
 	}
-	return measure.Failed(e.seen.Pods, found.Reason, found.Message)
+	return e.fail(found)
+}
+
+// fail returns that all new pods failed by what was found.
+func (e *examination) fail(found checks.Finding) checks.Finding {
+	failed := measure.Failed(e.seen.Pods, found.Reason, found.Message)
+	failed.Numbers = found.Numbers
+	return failed
 }
 
 // find returns what a check finds of the pods of a release, with ended as if its time had ended.

@@ -127,7 +127,7 @@ func (e *examination) makePhased(
 		return 0
 	}
 	if !looksNow(e.workload, policy, check) {
-		result.HeldUntil, result.Reason, result.Message = nil, "", ""
+		result.HeldUntil, result.Reason, result.Message, result.Numbers = nil, "", "", nil
 		return 0
 	}
 	left, found := e.awaitPhased(result, check, mode).Sub(e.now), e.ask(policy, check)
@@ -139,11 +139,14 @@ func (e *examination) makePhased(
 		found = e.without(found, check, check.OnError)
 	case left <= 0:
 		told := cmp.Or(found.Message, found.Reason, result.Message, "it has no answer")
+		if found.Verdict == appv1alpha1.CheckPending { // there is no answer but the last one
+			found.Numbers = result.Numbers
+		}
 		found.Reason, found.Message = appv1alpha1.ReasonHoldTimeout, fmt.Sprintf("it didn't pass within %d seconds: %s", check.TimeoutSeconds, told)
 		found = e.without(found, check, check.OnTimeout)
 	default:
 		if found.Reason != "" { // else it is being asked
-			result.Reason, result.Message = found.Reason, Shorten(found.Message, maxCheckText)
+			tell(result, &found)
 		}
 		return Sooner(untilNextLook(policy, e.workload, e.now), left)
 	}
@@ -224,12 +227,12 @@ func (e *examination) without(
 ) checks.Finding {
 	switch {
 	case then != appv1alpha1.FallbackFail:
-		return checks.Finding{Verdict: appv1alpha1.CheckInconclusive, Reason: found.Reason, Message: found.Message}
+		return checks.Finding{Verdict: appv1alpha1.CheckInconclusive, Reason: found.Reason, Message: found.Message, Numbers: found.Numbers}
 	case check.Phase == appv1alpha1.PhaseAfter:
-		return measure.Failed(e.seen.Pods, found.Reason, found.Message)
+		return e.fail(found)
 	}
 	return checks.Finding{
-		Verdict: appv1alpha1.CheckFail, Reason: found.Reason, Message: found.Message,
+		Verdict: appv1alpha1.CheckFail, Reason: found.Reason, Message: found.Message, Numbers: found.Numbers,
 		Pods: []appv1alpha1.CheckedPod{{Pod: changeOrder, Message: found.Message}},
 	}
 }

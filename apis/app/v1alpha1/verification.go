@@ -155,6 +155,9 @@ type CheckResult struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Message string `json:"message,omitempty"`
+	// numbers are those behind the message. Checks that measure nothing have none.
+	// +optional
+	Numbers *CheckNumbers `json:"numbers,omitempty"`
 	// since is when the verdict became what it is.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
@@ -178,6 +181,52 @@ type CheckResult struct {
 	// +listType=atomic
 	// +optional
 	Pods []CheckedPod `json:"pods,omitempty"`
+}
+
+// CheckNumbers are the numbers by which a check was decided, decimals with six digits. Those that its test doesn't have, or that aren't known or are
+// infinite, are omitted. They are written with the message, and never without it.
+type CheckNumbers struct {
+	// new is what was measured on the pods of the release: a ratio of events such as 0.032, the median of a gauge, restarts a pod-minute, or the value
+	// of a query.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	New string `json:"new,omitempty"`
+	// old is the same of the pods that they were compared with.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	Old string `json:"old,omitempty"`
+	// ratio is new/old, 1 if both are 0.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	Ratio string `json:"ratio,omitempty"`
+	// evidence is the e-value against the tolerated ratio: the check fails only if it reaches the threshold.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	Evidence string `json:"evidence,omitempty"`
+	// pValue is how likely such a difference is within the tolerance: the check fails only if it doesn't exceed the threshold.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	PValue string `json:"pValue,omitempty"`
+	// threshold is that of evidence or pValue. Without either it is the limit of new.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	Threshold string `json:"threshold,omitempty"`
+	// minimumDetectable is the smallest ratio that would have been found with a probability of 80%.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	MinimumDetectable string `json:"minimumDetectable,omitempty"`
+	// podsSeen is how many of podsWanted new pods had the metric, for a gauge. Where events are counted, each look at a pod counts.
+	// +optional
+	PodsSeen *int32 `json:"podsSeen,omitempty"`
+	// podsWanted is how many should have had it.
+	// +optional
+	PodsWanted *int32 `json:"podsWanted,omitempty"`
+	// oldPodsSeen is how many of oldPodsWanted old pods had it.
+	// +optional
+	OldPodsSeen *int32 `json:"oldPodsSeen,omitempty"`
+	// oldPodsWanted is how many should have had it.
+	// +optional
+	OldPodsWanted *int32 `json:"oldPodsWanted,omitempty"`
 }
 
 // CheckedPod is a pod that failed a check.

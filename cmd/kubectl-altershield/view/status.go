@@ -104,6 +104,8 @@ type Check struct {
 	Mode    string `json:"mode"`
 	Verdict string `json:"verdict"`
 	Message string `json:"message,omitempty"`
+	// Numbers are those behind the message.
+	Numbers *appv1alpha1.CheckNumbers `json:"numbers,omitempty"`
 }
 
 // StatusOf returns the status of a workload.
@@ -128,7 +130,7 @@ func StatusOf(facts Facts, now time.Time) Status {
 	}
 	for _, check := range record.Status.Checks {
 		status.Checks = append(status.Checks, Check{
-			Policy: check.Policy, Name: check.Name, Mode: string(check.Mode), Verdict: string(check.Verdict), Message: check.Message,
+			Policy: check.Policy, Name: check.Name, Mode: string(check.Mode), Verdict: string(check.Verdict), Message: check.Message, Numbers: check.Numbers,
 		})
 	}
 	status.Ways = waysOf(facts, present, now)

@@ -85,6 +85,8 @@ type Finding struct {
 	Verdict appv1alpha1.CheckVerdict
 	Reason  string
 	Message string
+	// Numbers are those behind the message, nil for none.
+	Numbers *appv1alpha1.CheckNumbers
 	// Final reports whether a Pass ends the check. Else nothing was found so far.
 	Final bool
 	// Broken reports whether the check is Inconclusive as it could not be made, not for what it found.

@@ -57,6 +57,9 @@ const (
 	NoisyMetric Reason = "NoisyMetric"
 )
 
+// IsMissing reports whether too few of the pods were seen to tell: what was measured on them is none.
+func (r Reason) IsMissing() bool { return r == NoData || r == MetricMissing || r == MissingOnNewPods }
+
 // Finding is a verdict with the numbers that explain it. Numbers that a test doesn't have are zero, PValue is NaN.
 type Finding struct {
 	Verdict Verdict

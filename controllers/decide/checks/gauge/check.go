@@ -57,8 +57,10 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	found := statistics.Gauges(news, olds, settings, terms.Share, terms.Ended)
 	if found.Old > 0 { // less is never found
 		found.MinimumDetectable = max(found.MinimumDetectable, 1+settings.MinDelta/found.Old)
+	} else { // there is no ratio
+		found.Ratio = math.NaN()
 	}
-	return measure.Concluded(release, found, c.describe(found), terms)
+	return measure.Concluded(release, found, c.describe(found), checks.NumbersOfLevel(found), terms)
 }
 
 func (c Check) settings() (settings statistics.GaugeSettings, err error) {
@@ -91,8 +93,7 @@ func gauges(pods []measure.Pod, moments []time.Time, warmup time.Duration) (news
 
 // describe returns the values as a person reads them.
 func (c Check) describe(found statistics.Finding) string {
-	switch found.Reason {
-	case statistics.NoData, statistics.MetricMissing, statistics.MissingOnNewPods:
+	if found.Reason.IsMissing() {
 		return fmt.Sprintf("%s: seen on %d of %s and on %d of %s", c.Spec.Metric, found.NewPods.Seen, measure.PodCount(found.NewPods.Wanted, "new"),
 			found.OldPods.Seen, measure.PodCount(found.OldPods.Wanted, "old"))
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package gauge_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -204,6 +205,27 @@ func TestCheckJudge(t *testing.T) {
 			terms.Ended = false
 			early := row.check.Judge(row.world.release, row.world.readings, terms)
 			g.Expect(early).To(Equal(checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Again: time.Minute}), "before the end")
+		})
+	}
+}
+
+func TestCheckJudgeHasTheNumbersBehindItsMessage(t *testing.T) {
+	eight := []float64{11, 11.5, 12, 12, 12, 12, 12.5, 13}
+	for name, row := range map[string]struct {
+		world *world
+		want  string
+	}{
+		"higher values":           {newWorld(eight...).with(2, 40, 41, 42), `{"new":"41","old":"12","ratio":"3.41667","pValue":"0.00606061","threshold":"0.01","minimumDetectable":"1.31685","podsSeen":3,"podsWanted":3,"oldPodsSeen":8,"oldPodsWanted":8}`},
+		"one new pod":             {newWorld(eight...).with(2, 1234.5), `{"new":"1234.5","old":"12","ratio":"102.875","podsSeen":1,"podsWanted":1,"oldPodsSeen":8,"oldPodsWanted":8}`},
+		"no ratio":                {newWorld(0, 0, 0, 0, 0, 0, 0, 0).with(2, 4, 4, 4), `{"new":"4","old":"0","pValue":"0.00606061","threshold":"0.01","podsSeen":3,"podsWanted":3,"oldPodsSeen":8,"oldPodsWanted":8}`},
+		"missing on the new pods": {newWorld(eight...).with(2, math.NaN()), `{"podsSeen":0,"podsWanted":1,"oldPodsSeen":8,"oldPodsWanted":8}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			found := queue("1.2", "0").Judge(row.world.release, row.world.readings, measure.Terms{Warmup: 4 * interval, Share: 0.01, Ended: true})
+			encoded, err := json.Marshal(found.Numbers)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(encoded)).To(Equal(row.want), found.Message)
 		})
 	}
 }

@@ -91,17 +91,22 @@ func Failed(release *checks.Scene, reason, message string) checks.Finding {
 	return failed
 }
 
-// Concluded returns what follows from what the statistics found.
-func Concluded(release *checks.Scene, found statistics.Finding, message string, terms Terms) checks.Finding {
+// Concluded returns what follows from what the statistics found, with its numbers once it has a verdict.
+func Concluded(release *checks.Scene, found statistics.Finding, message string, numbers *appv1alpha1.CheckNumbers, terms Terms) checks.Finding {
+	var concluded checks.Finding
 	reason := string(found.Reason)
 	switch found.Verdict {
 	case statistics.Fail:
-		return Failed(release, reason, message)
+		concluded = Failed(release, reason, message)
 	case statistics.Pass:
-		return Passed(reason, message, terms)
+		concluded = Passed(reason, message, terms)
 	default:
-		return Undecided(reason, message, terms)
+		concluded = Undecided(reason, message, terms)
 	}
+	if concluded.Final || concluded.Verdict != appv1alpha1.CheckPass {
+		concluded.Numbers = numbers
+	}
+	return concluded
 }
 
 // Passed returns that a check is over, as nothing was found.

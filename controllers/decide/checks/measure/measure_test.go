@@ -135,19 +135,22 @@ func TestPodCount(t *testing.T) {
 
 func TestConcluded(t *testing.T) {
 	release := &checks.Scene{New: []checks.Pod{{Name: "web-0", UID: "1"}}}
+	numbers := &appv1alpha1.CheckNumbers{New: "0.05"}
 	for name, row := range map[string]struct {
 		found statistics.Finding
+		ended bool
 		want  checks.Finding
 	}{
-		"a failure": {statistics.Finding{Verdict: "Fail", Reason: "CheckFailed"}, checks.Finding{Verdict: "Fail", Reason: "CheckFailed", Message: "5% errors",
-			Pods: []appv1alpha1.CheckedPod{{Pod: "web-0", UID: "1", Message: "5% errors"}}}},
-		"a pass": {statistics.Finding{Verdict: "Pass", Reason: "PassedEarly"},
-			checks.Finding{Verdict: "Pass", Reason: "PassedEarly", Message: "5% errors", Final: true}},
-		"neither": {statistics.Finding{Verdict: "Inconclusive", Reason: "LowTraffic"},
-			checks.Finding{Verdict: "Inconclusive", Reason: "LowTraffic", Message: "5% errors"}},
+		"a failure": {statistics.Finding{Verdict: "Fail", Reason: "CheckFailed"}, true, checks.Finding{Verdict: "Fail", Reason: "CheckFailed", Message: "5% errors",
+			Numbers: numbers, Pods: []appv1alpha1.CheckedPod{{Pod: "web-0", UID: "1", Message: "5% errors"}}}},
+		"a pass": {statistics.Finding{Verdict: "Pass", Reason: "PassedEarly"}, false,
+			checks.Finding{Verdict: "Pass", Reason: "PassedEarly", Message: "5% errors", Numbers: numbers, Final: true}},
+		"neither": {statistics.Finding{Verdict: "Inconclusive", Reason: "LowTraffic"}, true,
+			checks.Finding{Verdict: "Inconclusive", Reason: "LowTraffic", Message: "5% errors", Numbers: numbers}},
+		"neither so far": {statistics.Finding{Verdict: "Inconclusive", Reason: "InProgress"}, false, checks.Finding{Verdict: "Pass", Reason: "CheckPassed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(measure.Concluded(release, row.found, "5% errors", measure.Terms{Ended: true})).To(Equal(row.want))
+			NewWithT(t).Expect(measure.Concluded(release, row.found, "5% errors", numbers, measure.Terms{Ended: row.ended})).To(Equal(row.want))
 		})
 	}
 }

@@ -139,8 +139,10 @@ func (s judge) restarts(now time.Time) checks.Finding {
 	case judged.Verdict == statistics.Fail:
 		found.Message = fmt.Sprintf("%s in %.0f pod-minutes, %s in %.0f on old pods", times(int32(news.Events), "restart"),
 			math.Ceil(news.Minutes), times(int32(olds.Events), "restart"), math.Ceil(olds.Minutes))
+		found.Numbers = checks.NumbersOfLevel(judged)
 		return found.concluded("restarted", 0, others)
 	case judged.Reason == statistics.CommonCause:
+		found.Numbers = checks.NumbersOfLevel(judged)
 		return found.concluded("restarted", int(recent.Events), others)
 	}
 	return checks.Passed(found.Again)

@@ -17,6 +17,7 @@ limitations under the License.
 package podhealth_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -265,6 +266,27 @@ func TestJudge(t *testing.T) {
 				failed = append(failed, pod.Pod+": "+pod.Message)
 			}
 			g.Expect(failed).To(Equal(test.failed))
+		})
+	}
+}
+
+func TestJudgeHasTheNumbersOfTheTestOfRestarts(t *testing.T) {
+	const s = time.Second
+	for name, row := range map[string]struct {
+		scene *checks.Scene
+		want  string
+	}{
+		"that failed":              {scene(newRestarted(1, 1, 10*s)), `{"new":"0.0666667","old":"0","pValue":"0.00311526","threshold":"0.005"}`},
+		"of a common cause":        {scene(newRestarted(1, 1, 10*s), oldRestarted(2, 1, 10*s)), `{"new":"0.0666667","old":"0","pValue":"0.00311526","threshold":"0.005"}`},
+		"that isn't needed":        {scene(newRestarted(1, 2, s)), `null`},
+		"of pods that are healthy": {scene(), `null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			found := podhealth.Judge(row.scene, nil, now)
+			encoded, err := json.Marshal(found.Numbers)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(encoded)).To(Equal(row.want), found.Message)
 		})
 	}
 }

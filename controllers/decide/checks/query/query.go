@@ -72,7 +72,9 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 				continue
 			}
 			if running++; running == c.Spec.Consecutive {
-				return measure.Failed(release, appv1alpha1.ReasonCheckFailed, fmt.Sprintf("%s in %s running", problem, count(int(running))))
+				failed := measure.Failed(release, appv1alpha1.ReasonCheckFailed, fmt.Sprintf("%s in %s running", problem, count(int(running))))
+				failed.Numbers = limits.numbers(value)
+				return failed
 			}
 		}
 	}
@@ -80,7 +82,9 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	case looks == 0:
 		return measure.Undecided(string(statistics.NoData), noValue, terms)
 	case terms.Ended:
-		return measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g at the last of %s", last, count(looks)), terms)
+		passed := measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g at the last of %s", last, count(looks)), terms)
+		passed.Numbers = limits.numbers(last)
+		return passed
 	default:
 		return checks.Passed(terms.Again)
 	}
@@ -99,10 +103,12 @@ func (c Check) JudgePresent(release *checks.Scene, readings measure.Readings) ch
 		return measure.Undecided(string(statistics.NoData), noValue, ended)
 	}
 	value := series[0].Values[len(series[0].Values)-1]
+	found := measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g", value), ended)
 	if problem := limits.problem(value); problem != "" {
-		return measure.Failed(release, appv1alpha1.ReasonCheckFailed, problem)
+		found = measure.Failed(release, appv1alpha1.ReasonCheckFailed, problem)
 	}
-	return measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g", value), ended)
+	found.Numbers = limits.numbers(value)
+	return found
 }
 
 const noValue = "the query returns no value"
@@ -157,6 +163,19 @@ func (l limits) problem(value float64) string {
 	default:
 		return ""
 	}
+}
+
+// numbers returns a value and the limit that it exceeds, or the only one that it has.
+func (l limits) numbers(value float64) *appv1alpha1.CheckNumbers {
+	numbers := &appv1alpha1.CheckNumbers{New: checks.Decimal(value)}
+	hasLowest, hasHighest := !math.IsInf(l.lowest, 0), !math.IsInf(l.highest, 0)
+	switch {
+	case value > l.highest, hasHighest && !hasLowest:
+		numbers.Threshold = checks.Decimal(l.highest)
+	case value < l.lowest, hasLowest && !hasHighest:
+		numbers.Threshold = checks.Decimal(l.lowest)
+	}
+	return numbers
 }
 
 func count(looks int) string {

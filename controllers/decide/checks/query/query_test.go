@@ -126,6 +126,29 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudgeHasTheValueAndItsLimit(t *testing.T) {
+	for name, row := range map[string]struct {
+		check  query.Check
+		values []float64
+		want   *appv1alpha1.CheckNumbers
+	}{
+		"that is too low":                {between("0.99", "", 1), []float64{0, 0, 0, 0, 0.98}, &appv1alpha1.CheckNumbers{New: "0.98", Threshold: "0.99"}},
+		"that is too high, of two":       {between("-10", "-2.5", 1), []float64{0, 0, 0, 0, 1.0 / 3}, &appv1alpha1.CheckNumbers{New: "0.333333", Threshold: "-2.5"}},
+		"that is too low, of two":        {between("-10", "-2.5", 1), []float64{0, 0, 0, 0, -11}, &appv1alpha1.CheckNumbers{New: "-11", Threshold: "-10"}},
+		"that passes the lowest":         {between("0.99", "", 1), []float64{0, 0, 0, 0, 1}, &appv1alpha1.CheckNumbers{New: "1", Threshold: "0.99"}},
+		"that passes the highest":        {between("", "2", 1), []float64{0, 0, 0, 0, 1}, &appv1alpha1.CheckNumbers{New: "1", Threshold: "2"}},
+		"that passes both, which is all": {between("0", "2", 1), []float64{0, 0, 0, 0, 1}, &appv1alpha1.CheckNumbers{New: "1"}},
+		"that is infinite":               {between("", "2", 1), []float64{0, 0, 0, 0, math.Inf(1)}, &appv1alpha1.CheckNumbers{Threshold: "2"}},
+		"that isn't there":               {between("", "2", 1), []float64{0, 0, 0, 0, math.NaN()}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(row.check.Judge(scene(), readings(row.values), measure.Terms{Warmup: interval, Ended: true}).Numbers).To(Equal(row.want))
+			g.Expect(row.check.JudgePresent(scene(), readings(row.values)).Numbers).To(Equal(row.want), "at present")
+		})
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for name, row := range map[string]struct {
 		query, lowest, highest string

@@ -61,7 +61,20 @@ func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counter
 	if err != nil {
 		return measure.Broken(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
 	}
-	return measure.Concluded(release, found, describe(found, series, objective, byPast), terms)
+	return measure.Concluded(release, found, describe(found, series, objective, byPast), numbersOf(found, objective, byPast), terms)
+}
+
+// numbersOf returns the numbers of a finding. That of a common cause leaves out the looks at which others had more as well, so its ratios would pass
+// for those of the pods.
+func numbersOf(found statistics.Finding, objective *appv1alpha1.RatioObjective, byPast bool) *appv1alpha1.CheckNumbers {
+	switch {
+	case objective.Threshold != nil:
+		return checks.NumbersOfLimit(found)
+	case byPast && found.Reason == statistics.CommonCause:
+		return checks.NumbersSeen(found)
+	default:
+		return checks.NumbersOfCounts(found)
+	}
 }
 
 // judge returns the finding of the statistics.
@@ -141,14 +154,14 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 	if byPast {
 		at, on, tolerated = before, before, fmt.Sprintf("less than x%d is tolerated", statistics.LeastTimes)
 	}
-	switch found.Reason {
-	case statistics.NoData, statistics.MetricMissing, statistics.MissingOnNewPods: // a ratio would pass for a measured one
+	switch {
+	case found.Reason.IsMissing(): // a ratio would pass for a measured one
 		text := fmt.Sprintf("series in %d of %d looks at %s", found.NewPods.Seen, found.NewPods.Wanted, newPods)
 		if objective.Threshold != nil {
 			return text
 		}
 		return text + fmt.Sprintf(", in %d of %d %s", found.OldPods.Seen, found.OldPods.Wanted, at)
-	case statistics.CommonCause: // the finding leaves out the looks at which others had more as well
+	case found.Reason == statistics.CommonCause: // the finding leaves out the looks at which others had more as well
 		return fmt.Sprintf("more on %s than %s, as on the other pods of the namespace", newPods, before)
 	}
 	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, newPods, found.NewEvents)
