@@ -108,6 +108,10 @@ var _ = Describe("A VerificationPolicy that looks at the health of pods", func()
 		Expect(releases(ctx, namespace)()).To(Equal(map[string]string{"sleep--x--" + second: "Success"}))
 		Expect(failedPods(ctx, namespace)).To(BeEmpty())
 		Eventually(func() string { return shownPolicy(ctx, namespace, "own") }).Should(Equal("own Warn 0 600 1 1 True"))
+		output, err := release(ctx, namespace, "warned")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("Warning: the last release of deployment sleep failed check pods of VerificationPolicy " + namespace + "/own, which only warns: " +
+			"1 pod of the release restarted"))
 	})
 
 	It("suspends the Deployment of a release that breaks a rule", func(ctx context.Context) {

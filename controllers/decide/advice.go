@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,38 @@ func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version s
 	})
 	if len(verified) > 0 {
 		advice = append(advice, "going back to a verified version needs no label: "+strings.Join(verified, ", "))
+	}
+	return advice
+}
+
+// maxWarned is how many checks that only warn are named to the author of the next release.
+const maxWarned = 3
+
+// WarnedAdvice returns the warnings for the author of a release, after one that failed checks which only warn. It takes the phrase and the
+// ChangeWorkloads of the workload, the release that it is at, and the version that is released. The way back to a verified version needs none: it is
+// what the author does about it.
+func WarnedAdvice(phrase string, workloads []appv1alpha1.ChangeWorkload, present Release, version string) (advice []string) {
+	at := slices.IndexFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
+		return workload.Spec.Reversion == present.Version && workload.Spec.Release == present.Number && isObserved(&workload)
+	})
+	if at < 0 || IsVerified(workloads, version) {
+		return nil
+	}
+	last, left := &workloads[at], 0
+	see := fmt.Sprintf("see: kubectl describe changeworkload -n %s %s", last.Namespace, last.Name)
+	for i := range last.Status.Checks {
+		result := &last.Status.Checks[i]
+		switch {
+		case result.Mode != appv1alpha1.CheckWarn || result.Verdict != appv1alpha1.CheckFail:
+		case len(advice) == maxWarned:
+			left++
+		default:
+			advice = append(advice, fmt.Sprintf("the last release of %s failed check %s of VerificationPolicy %s, which only warns: %s (%s)",
+				phrase, result.Name, result.Policy, cmp.Or(result.Message, result.Reason), see))
+		}
+	}
+	if left > 0 {
+		advice = append(advice, fmt.Sprintf("the last release of %s failed %d more checks that only warn (%s)", phrase, left, see))
 	}
 	return advice
 }

@@ -115,3 +115,48 @@ func TestIsVerifiedStaysTrueWhileAVersionIsReleasedAgainUnlessItFails(t *testing
 	failed := other(older, 3, stored("Suspend", "False", "PodsFailed"), remembering(older))
 	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{failed}, older)).To(BeFalse())
 }
+
+func TestWarnedAdvice(t *testing.T) {
+	checked := func(results ...appv1alpha1.CheckResult) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Checks = results }
+	}
+	result := func(name, mode, verdict string) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{
+			Policy: "shop/web", Name: name, Mode: appv1alpha1.CheckMode(mode), Verdict: appv1alpha1.CheckVerdict(verdict), Reason: "CheckFailed", Message: "3.2% on 2 new pods",
+		}
+	}
+	says := func(name string) string {
+		return "the last release of deployment sleep failed check " + name + " of VerificationPolicy shop/web, which only warns: 3.2% on 2 new pods " +
+			"(see: kubectl describe changeworkload -n default sleep--x--c6c45d23c098bdf181853a85b60b5d74)"
+	}
+	success, warn := stored("Success", "True", "AllPodsPassed"), result("errors", "Warn", "Fail")
+	for _, row := range []struct {
+		name      string
+		workloads []appv1alpha1.ChangeWorkload
+		advice    []string
+	}{
+		{"names a check that failed and only warns", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(warn))}, []string{says("errors")}},
+		{"names it while the release goes on", []appv1alpha1.ChangeWorkload{other(version, 2, stored("Running", "Unknown", "Verifying"), checked(warn))}, []string{says("errors")}},
+		{"names no check that only observes, that is enforced, or that didn't fail", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(
+			result("a", "Observe", "Fail"), result("b", "Enforce", "Fail"), result("c", "Warn", "Pass"), result("d", "Warn", "Inconclusive"), result("e", "Warn", "Pending"),
+		))}, nil},
+		{"names three checks, and counts the others", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(
+			warn, result("latency", "Warn", "Fail"), result("queue", "Warn", "Fail"), result("pods", "Warn", "Fail"), result("spread", "Warn", "Fail"),
+		))}, []string{says("errors"), says("latency"), says("queue"),
+			"the last release of deployment sleep failed 2 more checks that only warn (see: kubectl describe changeworkload -n default sleep--x--c6c45d23c098bdf181853a85b60b5d74)"}},
+		{"says nothing of the release before", []appv1alpha1.ChangeWorkload{other(version, 2, success), other(older, 1, success, checked(warn))}, nil},
+		{"says nothing of an earlier release of the version", []appv1alpha1.ChangeWorkload{other(version, 1, success, checked(warn))}, nil},
+		{"says nothing of what the record had before its present release", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(warn), func(workload *appv1alpha1.ChangeWorkload) {
+			workload.Status.ObservedRelease = 1
+		})}, nil},
+		{"says nothing on the way back to a verified version", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(warn)), other(repair, 1, success)}, nil},
+		{"says it again of a version that isn't verified yet", []appv1alpha1.ChangeWorkload{other(version, 2, success, checked(warn)), other(repair, 1, stored("Running", "Unknown", "Superseded"))},
+			[]string{says("errors")}},
+		{"says nothing of a workload without records", nil, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			advice := decide.WarnedAdvice("deployment sleep", row.workloads, decide.Release{Version: version, Number: 2}, repair)
+			NewWithT(t).Expect(advice).To(Equal(row.advice))
+		})
+	}
+}

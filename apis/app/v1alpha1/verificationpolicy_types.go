@@ -26,7 +26,7 @@ type CheckMode string
 const (
 	// CheckObserve only records the failure.
 	CheckObserve CheckMode = "Observe"
-	// CheckWarn also writes an Event.
+	// CheckWarn also writes an Event, and warns the author of the next release.
 	CheckWarn CheckMode = "Warn"
 	// CheckEnforce fails the pods, as a verdict of AlterShield Server does.
 	CheckEnforce CheckMode = "Enforce"
@@ -34,7 +34,7 @@ const (
 
 // VerificationTerms are how a policy checks the releases that it concerns.
 type VerificationTerms struct {
-	// mode is Observe to record failures only, Warn to also write Events, or Enforce to fail the pods and suspend the workload.
+	// mode is Observe to record failures only, Warn to also write Events and warn the author of the next release, or Enforce to fail the pods and suspend the workload.
 	// +kubebuilder:default=Observe
 	// +optional
 	Mode CheckMode `json:"mode,omitempty"`
