@@ -33,6 +33,7 @@ type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
 	checks     *prometheus.CounterVec
+	checkTime  *prometheus.HistogramVec
 	suspension prometheus.Histogram
 }
 
@@ -51,13 +52,19 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "altershield_checks_total",
 			Help: "Verdicts of checks of VerificationPolicies on releases. Those with the verdict Fail and another mode than Enforce would have failed their release.",
 		}, []string{"type", "mode", "verdict", "reason"}),
+		checkTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "altershield_check_seconds",
+			Help: "Time from the record of a release to the verdict of a check of a VerificationPolicy, or with a phase from when the check was asked first. " +
+				"Skipped checks don't count.",
+			Buckets: []float64{1, 5, 15, 30, 60, 90, 120, 180, 300, 600, 1800, 3600},
+		}, []string{"type", "verdict"}),
 		suspension: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_suspension_seconds",
 			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its Deployment.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.checks, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.checks, metrics.checkTime, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
@@ -83,6 +90,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			}
 		}
 	}
+	for checked := range inconclusiveReasons() {
+		for _, verdict := range []appv1alpha1.CheckVerdict{appv1alpha1.CheckPass, appv1alpha1.CheckFail, appv1alpha1.CheckInconclusive} {
+			metrics.checkTime.WithLabelValues(string(checked), string(verdict))
+		}
+	}
 	return metrics, nil
 }
 
@@ -102,9 +114,12 @@ func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 	m.releases.WithLabelValues(string(status)).Inc()
 }
 
-// checked counts the verdict of a check.
-func (m *Metrics) checked(result *appv1alpha1.CheckResult) {
+// checked counts the verdict of a check, and measures the time that it took.
+func (m *Metrics) checked(result *appv1alpha1.CheckResult, after time.Duration) {
 	m.checks.WithLabelValues(string(result.Type), string(result.Mode), string(result.Verdict), result.Reason).Inc()
+	if result.Verdict != appv1alpha1.CheckSkipped {
+		m.checkTime.WithLabelValues(string(result.Type), string(result.Verdict)).Observe(after.Seconds())
+	}
 }
 
 // suspended measures a suspension after a verdict of the verifier; a verdict of a user has no time of arrival.

@@ -19,10 +19,12 @@ package changeworkload
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -44,9 +46,28 @@ func TestChecksAreCountedFromZero(t *testing.T) {
 				g.Expect(testutil.ToFloat64(counter)).To(BeZero())
 				metrics.checked(&appv1alpha1.CheckResult{
 					Type: appv1alpha1.CheckType(row.check), Mode: appv1alpha1.CheckMode(mode), Verdict: appv1alpha1.CheckVerdict(row.verdict), Reason: row.reason,
-				})
+				}, time.Second)
 				g.Expect(testutil.ToFloat64(counter)).To(Equal(1.0))
 			})
 		}
+	}
+}
+
+func TestTimesOfChecksAreMeasuredFromZero(t *testing.T) {
+	g := NewWithT(t)
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	g.Expect(err).NotTo(HaveOccurred())
+	const types = 11
+	g.Expect(testutil.CollectAndCount(metrics.checkTime)).To(Equal(types*3), "each type has each verdict but Skipped")
+	for seconds, verdict := range map[int]string{0: "Pass", 90: "Fail", 3600: "Inconclusive", 7200: "Skipped"} {
+		metrics.checked(&appv1alpha1.CheckResult{Type: "Ratio", Mode: "Warn", Verdict: appv1alpha1.CheckVerdict(verdict), Reason: "Any"}, time.Duration(seconds)*time.Second)
+	}
+	g.Expect(testutil.CollectAndCount(metrics.checkTime)).To(Equal(types * 3))
+	for verdict, want := range map[string]string{"Pass": "1 0", "Fail": "1 90", "Inconclusive": "1 3600"} {
+		var measured dto.Metric
+		observer, err := metrics.checkTime.GetMetricWithLabelValues("Ratio", verdict)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(observer.(prometheus.Metric).Write(&measured)).To(Succeed())
+		g.Expect(fmt.Sprint(measured.Histogram.GetSampleCount(), " ", measured.Histogram.GetSampleSum())).To(Equal(want), verdict)
 	}
 }

@@ -241,7 +241,7 @@ func (r *Reconciler) reportChecks(before, after *appv1alpha1.ChangeWorkload, sce
 		if result.Verdict == appv1alpha1.CheckPending || decide.HasVerdict(before, after, result) {
 			continue
 		}
-		r.Metrics.checked(result)
+		r.Metrics.checked(result, decide.DecidedAfter(before, after, result))
 		if result.Verdict == appv1alpha1.CheckFail && result.Mode == appv1alpha1.CheckWarn {
 			r.Recorder.Record(events.CheckFailed(scene.owner, after, result))
 		}

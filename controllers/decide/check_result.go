@@ -188,3 +188,32 @@ func hadResult(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.Ch
 	return before.Status.ObservedRelease == after.Status.ObservedRelease &&
 		slices.ContainsFunc(before.Status.Checks, func(known appv1alpha1.CheckResult) bool { return isSameCheck(&known, result) && is(&known) })
 }
+
+// DecidedAfter returns how long it took until a check had the verdict that it has since this change of its release: from when it was asked first, with a
+// phase, else from when the release was recorded.
+func DecidedAfter(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) time.Duration {
+	began := phaseBegan(after, result.Phase)
+	if IsPhased(result.Phase) && result.Mode == appv1alpha1.CheckEnforce {
+		began = heldSince(before, result)
+	}
+	return max(0, result.Since.Sub(began))
+}
+
+// heldSince returns since when a release was held for an enforced check of a phase, the time of its verdict for one that was decided as soon as it was
+// asked.
+func heldSince(before *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) time.Time {
+	if before.Status.Verification == nil {
+		return result.Since.Time
+	}
+	for i := range before.Status.Verification.Policies {
+		policy := &before.Status.Verification.Policies[i]
+		for j := range policy.Checks {
+			check := &policy.Checks[j]
+			known := storedResult(before.Status.Checks, policy, check, result.Since.Time)
+			if isSameCheck(&known, result) && known.HeldUntil != nil {
+				return known.HeldUntil.Add(-time.Duration(check.TimeoutSeconds) * time.Second)
+			}
+		}
+	}
+	return result.Since.Time
+}

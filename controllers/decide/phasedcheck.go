@@ -188,11 +188,15 @@ func (e *examination) awaitPhased(
 		return result.HeldUntil.Time
 	}
 	result.HeldUntil = nil
-	began := e.workload.Spec.CreateTimeUnix
-	if check.Phase == appv1alpha1.PhaseAfter {
-		began = e.workload.Status.EntryTimeUnix
+	return phaseBegan(e.workload, check.Phase).Add(timeout)
+}
+
+// phaseBegan returns since when a check of a phase is asked for which nothing waits.
+func phaseBegan(workload *appv1alpha1.ChangeWorkload, phase appv1alpha1.CheckPhase) time.Time {
+	if phase == appv1alpha1.PhaseAfter {
+		return time.Unix(workload.Status.EntryTimeUnix, 0)
 	}
-	return time.Unix(began, 0).Add(timeout)
+	return time.Unix(workload.Spec.CreateTimeUnix, 0)
 }
 
 // ask returns what a check of a phase finds now, Pending while its look is under way.
