@@ -19,6 +19,7 @@ package changeworkload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -152,7 +153,38 @@ func TestReconcileGoesOnWhileASourceHangs(t *testing.T) {
 	p.reconcileOf("sleep")
 	g.Expect(p.checkOf("sleep").Verdict).To(BeEquivalentTo("Inconclusive"))
 	g.Expect(p.checkOf("sleep").Reason).To(Equal("NoData"))
-	g.Expect(source.asked.Load()).To(Equal(int32(2)), "the queries of bad events and of all, once")
+	g.Expect(source.asked.Load()).To(Equal(int32(1)), "the bad events and all, in one query")
+}
+
+func TestReconcileAsksASourceAtMostTwelveQueriesAtALook(t *testing.T) {
+	g, record, policy := NewWithT(t), recordAt(2, version, "Success", "AllPodsPassed"), judged()
+	objects := append(sleepOf(1), watched(record, policy, ofPrometheus())...)
+	for i := range 12 {
+		check := ofPrometheus()
+		check.Name, check.Ratio.Total.Metric = fmt.Sprintf("errors-%d", i), fmt.Sprintf("requests_%d", i)
+		policy.Spec.Checks = append(policy.Spec.Checks, check)
+	}
+	record.Status.Verification.Policies[0].Checks = policy.Spec.Checks
+	p := newPlane(t, append(objects, finishedPod(1), passedBatch(1)), nil)
+	source := newHanging(t, p)
+	close(source.answer)
+	p.Sources = source.Sources
+	lookAll := func() (asked int) {
+		before := source.asked.Load()
+		p.reconcile()
+		for range 13 { // each look that is there wakes the release
+			select {
+			case <-p.woken:
+			case <-time.After(time.Second):
+			}
+		}
+		return int(source.asked.Load() - before)
+	}
+	first := lookAll()
+	g.Expect(first).To(Or(Equal(12), Equal(1)))
+	p.Clock = clocktesting.NewFakePassiveClock(p.Clock.Now().Add(15 * time.Second))
+	p.Looks.Clock = p.Clock
+	g.Expect(lookAll()).To(Equal(13 - first))
 }
 
 // unread is what a look that takes too long sees.

@@ -133,7 +133,7 @@ func (r *Reconciler) observeMetrics(record *appv1alpha1.ChangeWorkload, seen *de
 		at := check.Last(now)
 		look := looks.Look{
 			Record: client.ObjectKeyFromObject(record), Release: pods.Number, Check: check.CheckID, Source: "VerificationSource " + check.Source(),
-			At: at, Until: at.Add(check.Interval), Last: check.Ended,
+			At: at, Until: at.Add(check.Period()), Last: check.Ended, Waits: check.Waits,
 		}
 		nothing := func(last error) measure.Readings {
 			return measure.Readings{Reason: appv1alpha1.ReasonSourceUnavailable, Message: source.NoAnswer(look.Source, looks.Patience, last)}

@@ -200,7 +200,7 @@ func (e *examination) await(
 	}
 	left := result.HeldUntil.Sub(e.now)
 	if left > 0 {
-		found.Again = Sooner(termsOf(policy, e.workload, e.now).Again, left)
+		found.Again = Sooner(termsOf(policy, e.workload, e.turns.scheduleOf(policy, check, e.workload), e.now).Again, left)
 		return found
 	}
 	message := fmt.Sprintf("it could not tell within %d seconds: %s", check.TimeoutSeconds, cmp.Or(found.Message, found.Reason))

@@ -44,7 +44,9 @@ type examination struct {
 	// checked are the batches of the release and the check of its order, server is the state of their verifier.
 	checked iter.Seq[*appv1alpha1.ChangePod]
 	server  verifier.State
-	now     time.Time
+	// turns are those of the checks that look at metrics.
+	turns turns
+	now   time.Time
 }
 
 // makeCheck makes one check, and merges what it finds with its result.
@@ -129,7 +131,8 @@ func (e *examination) fail(found checks.Finding) checks.Finding {
 
 // find returns what a check finds of the pods of a release, with ended as if its time had ended.
 func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, ended bool) checks.Finding {
-	terms := termsOf(policy, e.workload, e.now)
+	schedule := e.turns.scheduleOf(policy, check, e.workload)
+	terms := termsOf(policy, e.workload, schedule, e.now)
 	terms.Ended = terms.Ended || ended
 	switch {
 	case check.Type == appv1alpha1.CheckServer: // which checks workloads without such pods, too
@@ -137,13 +140,13 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 	case e.seen.Pods == nil:
 		return e.withoutPods()
 	case e.seen.Awaited[CheckID{policy.Policy, check.Name}]: // the look neither counts nor fails anything before it is there
-		return checks.Passed(untilNextLook(policy, e.workload, e.now))
+		return checks.Passed(untilNextLook(policy, schedule, e.now))
 	case check.Rule != nil:
 		return e.seen.Rules.Judge(e.seen.Pods, check.Rule)
 	case check.HTTP != nil, check.Condition != nil, check.Job != nil:
-		return e.judgeAnswer(policy, check, terms)
+		return e.judgeAnswer(policy, check, schedule, terms)
 	case hasLooks(check.Type):
-		return e.judgeMetrics(policy, check, terms)
+		return e.judgeMetrics(policy, check, schedule, terms)
 	default:
 		return judgeHealth(check, e.seen.Pods, e.now)
 	}
@@ -156,27 +159,31 @@ func (e *examination) withoutPods() checks.Finding {
 }
 
 // judgeMetrics judges the metrics of the pods. A check without an answer has nothing to judge before its end.
-func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, terms measure.Terms) checks.Finding {
+func (e *examination) judgeMetrics(
+	policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, schedule Schedule, terms measure.Terms,
+) checks.Finding {
 	readings, asked := e.seen.Readings[CheckID{policy.Policy, check.Name}]
 	measured := Measured(check)
 	switch {
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, e.workload, e.now))
+		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, e.workload, schedule, e.now))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
 }
 
 // judgeAnswer judges what others say of the pods. Nobody is asked about a release without any, or one that is suspended.
-func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, terms measure.Terms) checks.Finding {
+func (e *examination) judgeAnswer(
+	policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, schedule Schedule, terms measure.Terms,
+) checks.Finding {
 	answer, asked := e.seen.Answers[CheckID{policy.Policy, check.Name}]
 	if !asked && !terms.Ended {
 		return checks.Passed(0)
 	}
 	if answer.Broken {
-		terms = withoutAnswer(terms, answer.Reason, policy, e.workload, e.now)
+		terms = withoutAnswer(terms, answer.Reason, policy, e.workload, schedule, e.now)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

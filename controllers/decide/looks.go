@@ -38,6 +38,8 @@ type AskedCheck struct {
 	measure.Check
 	// Schedule is when it looks.
 	Schedule
+	// Waits reports whether it isn't its turn: it asks nothing now, and what it saw last stands.
+	Waits bool
 	// Ended reports whether no look follows.
 	Ended bool
 	// Warmup is how long the metrics of a pod don't count after it finished.
@@ -45,11 +47,17 @@ type AskedCheck struct {
 }
 
 // AskedChecks returns the checks of a release with these pods that look at metrics now. They share nothing with the record.
-func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (asked []AskedCheck) {
+func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) []AskedCheck {
+	return askedChecks(workload, pods, turnsOf(workload.Status.Verification), now)
+}
+
+func askedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, turns turns, now time.Time) (asked []AskedCheck) {
 	for policy, check := range looking(workload, pods, now) {
 		if measured := Measured(check); measured != nil {
+			schedule := turns.scheduleOf(policy, check, workload)
 			asked = append(asked, AskedCheck{
-				CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), isLast(workload, policy, check, now), time.Duration(policy.WarmupSeconds) * time.Second,
+				CheckID: CheckID{policy.Policy, check.Name}, Check: measured, Schedule: schedule, Waits: !schedule.IsTurn(now),
+				Ended: isLast(workload, policy, check, schedule, now), Warmup: time.Duration(policy.WarmupSeconds) * time.Second,
 			})
 		}
 	}
@@ -64,7 +72,8 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		if check.HTTP == nil && check.Condition == nil && check.Job == nil {
 			continue
 		}
-		schedule, last := scheduleOf(policy, workload), isLast(workload, policy, check, now)
+		schedule := scheduleOf(policy, workload)
+		last := isLast(workload, policy, check, schedule, now)
 		at, interval := schedule.Last(now), schedule.Interval
 		look := int64(at.Sub(schedule.Last(began)) / interval)
 		if last {
@@ -102,8 +111,10 @@ func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *app
 }
 
 // isLast reports whether no look of a check follows one at a time. A check of a phase has no last look: it ends with its verdict.
-func isLast(workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, now time.Time) bool {
-	return !IsPhased(check.Phase) && termsOf(policy, workload, now).Ended
+func isLast(
+	workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, schedule Schedule, now time.Time,
+) bool {
+	return !IsPhased(check.Phase) && termsOf(policy, workload, schedule, now).Ended
 }
 
 // isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none.
@@ -142,11 +153,11 @@ func looking(
 	}
 }
 
-// termsOf returns how a release is looked at.
-func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time) measure.Terms {
-	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Again: untilNextLook(policy, workload, now)}
+// termsOf returns how a check with a schedule looks at a release.
+func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, schedule Schedule, now time.Time) measure.Terms {
+	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Again: untilNextLook(policy, schedule, now)}
 	if wasVerified(&workload.Status) {
-		end := watchEnd(policy, &workload.Status)
+		end := schedule.end(watchEnd(policy, &workload.Status))
 		terms.Ended, terms.Again = !now.Before(end), min(terms.Again, max(0, end.Sub(now)))
 	}
 	return terms
@@ -158,24 +169,23 @@ const retryFor = time.Minute
 
 // withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason.
 func withoutAnswer(
-	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time,
+	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, schedule Schedule, now time.Time,
 ) measure.Terms {
 	status := &workload.Status
 	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled || reason == appv1alpha1.ReasonPartialAnswer
-	again := max(retryFor, scheduleOf(policy, workload).Interval)
-	if left := watchEnd(policy, status).Add(again).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
-		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, workload, now), left)
+	end := schedule.end(watchEnd(policy, status)).Add(max(retryFor, schedule.Period()))
+	if left := end.Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
+		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, schedule, now), left)
 	}
 	return terms
 }
 
-// untilNextLook returns the time until the next look, 0 for a policy that never looks.
-func untilNextLook(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time) time.Duration {
+// untilNextLook returns the time until the next look of a check, 0 for a policy that never looks.
+func untilNextLook(policy *appv1alpha1.AppliedPolicy, schedule Schedule, now time.Time) time.Duration {
 	if policy.IntervalSeconds == 0 {
 		return 0
 	}
-	schedule := scheduleOf(policy, workload)
-	return schedule.Last(now).Add(schedule.Interval).Sub(now)
+	return schedule.Last(now).Add(schedule.Period()).Sub(now)
 }
 
 // budget divides the false alarms of a release among the tests of all policies.

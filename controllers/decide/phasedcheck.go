@@ -148,7 +148,7 @@ func (e *examination) makePhased(
 		if found.Reason != "" { // else it is being asked
 			tell(result, &found)
 		}
-		return Sooner(untilNextLook(policy, e.workload, e.now), left)
+		return Sooner(untilNextLook(policy, e.turns.scheduleOf(policy, check, e.workload), e.now), left)
 	}
 	e.conclude(result, mode, found)
 	return 0

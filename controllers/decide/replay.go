@@ -20,12 +20,20 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
+
+// ReplayedChecks returns the checks of a past release with these pods that looked at metrics at a time, all at each look: there is no hurry, so the
+// queries are sent one after another.
+func ReplayedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) []AskedCheck {
+	return askedChecks(workload, pods, nil, now)
+}
 
 // Replay makes the checks of a release once more, as they were made at a time, and returns their results. The workload is what was known
 // then. Nothing else is decided about it.
 func Replay(workload *appv1alpha1.ChangeWorkload, seen Verification, now time.Time) []appv1alpha1.CheckResult {
 	status := workload.Status.DeepCopy()
+	seen.Replayed = true
 	verify(status, workload, Observation{Kind: workload.WorkloadKind(), Current: true, OptedIn: true, Verification: seen}, now)
 	return status.Checks
 }

@@ -30,6 +30,8 @@ type Schedule struct {
 	Interval time.Duration
 	// Offset is shorter than the interval.
 	Offset time.Duration
+	// Turn is the look of so many Turns at which a check looks. It looks at each one if Turns is 0 or 1.
+	Turn, Turns int
 }
 
 // scheduleOf returns when a policy looks at a release. It is the same for each leader.
@@ -39,7 +41,31 @@ func scheduleOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeW
 	return Schedule{Interval: time.Duration(seconds) * time.Second, Offset: time.Duration(offset) * time.Second}
 }
 
+// scheduleOf returns when a check looks at a release.
+func (t turns) scheduleOf(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, workload *appv1alpha1.ChangeWorkload) Schedule {
+	schedule, mine := scheduleOf(policy, workload), t[CheckID{policy.Policy, check.Name}]
+	schedule.Turn, schedule.Turns = mine.at, mine.of
+	return schedule
+}
+
 // Last returns the time of the last look that isn't after a time.
 func (s Schedule) Last(at time.Time) time.Time {
-	return at.Add(-s.Offset).Truncate(s.Interval).Add(s.Offset)
+	first := s.Offset + time.Duration(s.Turn)*s.Interval
+	return at.Add(-first).Truncate(s.Period()).Add(first)
+}
+
+// Period returns the time between two looks of a check.
+func (s Schedule) Period() time.Duration { return s.Interval * time.Duration(max(s.Turns, 1)) }
+
+// IsTurn reports whether the last look before a time is one of the check.
+func (s Schedule) IsTurn(at time.Time) bool {
+	return s.Last(at).Equal(Schedule{Interval: s.Interval, Offset: s.Offset}.Last(at))
+}
+
+// end returns when a check has its last look, by when its policy stops watching: the first turn from then on.
+func (s Schedule) end(watch time.Time) time.Time {
+	if last := s.Last(watch); s.Turns > 1 && last.Before(watch) {
+		return last.Add(s.Period())
+	}
+	return watch
 }

@@ -43,8 +43,10 @@ type Verification struct {
 	Readings map[CheckID]measure.Readings
 	// Answers are those to Questions.
 	Answers map[CheckID]plugin.Answer
-	// Awaited are the checks whose look is under way: neither Readings nor Answers have it yet.
+	// Awaited are the checks whose look is under way, or that have yet to look in their turn: neither Readings nor Answers have it yet.
 	Awaited map[CheckID]bool
+	// Replayed reports whether a past release is looked at, for which no check waits for its turn.
+	Replayed bool
 }
 
 // maxCheckText is the most bytes of a message of a check.
@@ -95,6 +97,9 @@ func verify(
 	known, of := status.Checks, examination{
 		workload: workload, verification: status.Verification, seen: seen.Verification, kind: seen.Kind, pace: &seen.Pace, bakes: bakesOf(status, seen.Batches),
 		checked: seen.checked(), server: seen.Verifier, now: now,
+	}
+	if !seen.Verification.Replayed {
+		of.turns = turnsOf(status.Verification)
 	}
 	status.Checks = nil
 	for i := range status.Verification.Policies {

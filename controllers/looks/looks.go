@@ -57,6 +57,8 @@ type Look struct {
 	// At is when the check looks, Until is when it looks next. Last reports whether the look is the last one.
 	At, Until time.Time
 	Last      bool
+	// Waits reports whether it isn't the turn of the check: a look that wasn't made isn't made now.
+	Waits bool
 }
 
 // Background makes looks, at most one at a time for each check of a release. What a look sees is kept until the next one is there, or Keep drops it,
@@ -155,15 +157,17 @@ func (b *Background) find(look Look, nothing func(error) any, read func(context.
 		of.made.returned, of.since = true, time.Time{}
 		return of.made.seen, nil
 	}
-	if of.since.IsZero() {
-		of.since = now
+	if !look.Waits {
+		if of.since.IsZero() {
+			of.since = now
+		}
+		b.ask(of, look, nothing, read)
 	}
-	b.ask(of, look, nothing, read)
 	switch {
 	case of.made != nil && of.made.standsFor(&look):
 		of.made.returned, of.since = true, now
 		return of.made.seen, nil
-	case now.Sub(of.since) >= Patience:
+	case !of.since.IsZero() && now.Sub(of.since) >= Patience:
 		return nothing(of.failing.last), nil
 	default:
 		return nil, nil

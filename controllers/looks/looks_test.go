@@ -147,6 +147,23 @@ func TestReadMakesALookOnceInTheBackground(t *testing.T) {
 	})
 }
 
+func TestReadMakesNoLookWhileACheckWaitsForItsTurn(t *testing.T) {
+	started(t, func(g *WithT, b *Background, _ *queue) {
+		waits := look("web", 0)
+		waits.Waits = true
+		g.Expect(read(b, waits, says("unused"))).To(Equal("not there yet"))
+		time.Sleep(2 * time.Minute)
+		g.Expect(read(b, waits, says("unused"))).To(Equal("not there yet"), "nothing is missing, however long the turn takes")
+		g.Expect(read(b, look("web", 120), says("first"))).To(Equal("not there yet"))
+		synctest.Wait()
+		waits = look("web", 120)
+		waits.Waits = true
+		g.Expect(read(b, waits, says("unused"))).To(Equal("first"), "it stands until the next turn")
+		b.Counted(waits.Record)
+		g.Expect(read(b, waits, says("unused"))).To(Equal("first"))
+	})
+}
+
 func TestReadReturnsALateLookUntilItCounted(t *testing.T) {
 	started(t, func(g *WithT, b *Background, q *queue) {
 		web := look("web", 0).Record

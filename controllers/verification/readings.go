@@ -40,10 +40,10 @@ const (
 	pastPeriod, pastLook = 30 * time.Minute, time.Minute
 )
 
-// Read reads the metrics of a release that a check asks for, since the release began. The readings say why if the source can't be asked; the
+// Read reads the metrics of a release that a check asks for, since the release began until its last look. The readings say why if the source can't be asked; the
 // error is one of the API server.
 func Read(ctx context.Context, sources *source.Sources, release *checks.Scene, asked decide.AskedCheck, now time.Time) (measure.Readings, error) {
-	readings, err := read(ctx, sources, release, asked, now)
+	readings, err := read(ctx, sources, release, asked, asked.Last(now))
 	if failure, ok := errors.AsType[*source.Error](err); ok {
 		return measure.Readings{Reason: string(failure.Kind), Message: failure.Error()}, nil
 	}
@@ -74,17 +74,17 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	}
 	reader.Whole = needsWhole(asked.Check)
 	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval, asked.Offset)
-	readings, err := readWindow(ctx, reader, queries, window)
+	readings, err := readWindow(ctx, reader, asked.Check, queries, window)
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
 		return readings, err
 	}
 	// The past has a window of its own: one until now would have the fewer looks before the release the older that is.
 	step, start := asked.Interval*((pastLook-1)/asked.Interval+1), release.Began.Add(-pastPeriod)
-	before, err := readWindow(ctx, reader, queries, source.Align(start, release.Began, step, asked.Offset))
+	before, err := readWindow(ctx, reader, asked.Check, queries, source.Align(start, release.Began, step, asked.Offset))
 	if err != nil {
 		return measure.Readings{}, err
 	}
-	others, err := readWindow(ctx, reader, ofOthers, source.Align(start, now, step, asked.Offset))
+	others, err := readWindow(ctx, reader, asked.Check, ofOthers, source.Align(start, now, step, asked.Offset))
 	readings.Past, readings.Others = &before, &others
 	return readings, err
 }
@@ -114,17 +114,36 @@ func needsWhole(check measure.Check) bool {
 	}
 }
 
-// readWindow reads the answers to queries in a window.
-func readWindow(ctx context.Context, reader *source.Reader, queries []string, window source.Window) (measure.Readings, error) {
+// readWindow reads the answers to queries of a check in a window.
+func readWindow(
+	ctx context.Context, reader *source.Reader, check measure.Check, queries []string, window source.Window,
+) (measure.Readings, error) {
 	readings := measure.Readings{Moments: momentsOf(window), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
-	for _, text := range queries {
+	requests := measure.Requests(check, queries)
+	answers, err := readAnswers(ctx, reader, requests, window, readings.Moments)
+	failure, ok := errors.AsType[*source.Error](err)
+	if ok && failure.Kind == source.KindTooLarge && len(requests) < len(queries) { // each by itself may be small enough
+		answers, err = readAnswers(ctx, reader, queries, window, readings.Moments)
+	}
+	if err != nil {
+		return measure.Readings{}, err
+	}
+	readings.Answers = measure.AnswersOf(check, answers)
+	return readings, nil
+}
+
+// readAnswers reads the series of each request in a window.
+func readAnswers(
+	ctx context.Context, reader *source.Reader, requests []string, window source.Window, moments []time.Time,
+) (answers [][]measure.Series, err error) {
+	for _, text := range requests {
 		answer, err := reader.Range(ctx, text, window)
 		if err != nil {
-			return measure.Readings{}, err
+			return nil, err
 		}
-		readings.Answers = append(readings.Answers, seriesOf(answer, readings.Moments))
+		answers = append(answers, seriesOf(answer, moments))
 	}
-	return readings, nil
+	return answers, nil
 }
 
 func momentsOf(window source.Window) (moments []time.Time) {

@@ -58,14 +58,22 @@ var began = time.Unix(1767225600, 0).UTC()
 
 // sourcesOf returns the source prometheus of a server, or of none, whose namespaces are read by reader.
 func sourcesOf(
-	t *testing.T, handler http.HandlerFunc, reader client.Reader, changes ...func(*appv1alpha1.VerificationSourceSpec),
+	t testing.TB, handler http.HandlerFunc, reader client.Reader, changes ...func(*appv1alpha1.VerificationSourceSpec),
+) *source.Sources {
+	t.Helper()
+	return sourcesAt(t, clock.RealClock{}, handler, reader, changes...)
+}
+
+// sourcesAt does the same by a clock.
+func sourcesAt(
+	t testing.TB, by clock.PassiveClock, handler http.HandlerFunc, reader client.Reader, changes ...func(*appv1alpha1.VerificationSourceSpec),
 ) *source.Sources {
 	t.Helper()
 	g := NewWithT(t)
 	metrics, err := source.NewMetrics(prometheus.NewRegistry())
 	g.Expect(err).NotTo(HaveOccurred())
 	sources := &source.Sources{
-		Client: reader, Secrets: reader, Namespace: system, Metrics: metrics, Clock: clock.RealClock{},
+		Client: reader, Secrets: reader, Namespace: system, Metrics: metrics, Clock: by,
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 	if handler == nil {
@@ -141,7 +149,55 @@ func TestRead(t *testing.T) {
 	g.Expect(bad["web-1"][1:]).To(Equal([]float64{1, 2}))
 }
 
-// A quick release has no old pods beside the new ones.
+// ofOneMetric has the bad events counted by the metric of all.
+func ofOneMetric() decide.AskedCheck {
+	check := asked(`code="500"`)
+	check.Check.(ratio.Check).Spec.Bad.Metric = ""
+	return check
+}
+
+// ownPods are the matchers of the pods of the release.
+const ownPods = `namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}"`
+
+func TestReadAsksForTheBadEventsOfAMetricAndAllInOneQuery(t *testing.T) {
+	const (
+		bad, all             = `sum by (pod) (requests_total{code="500",` + ownPods + `})`, `sum by (pod) (requests_total{` + ownPods + `})`
+		joined               = `label_replace(` + bad + `, "altershield_part", "1", "", "") or ` + all
+		badSeries, allSeries = `{"metric":{"altershield_part":"1","pod":"web-1"},"values":[[1767225600,"2"]]}`, `{"metric":{"pod":"web-1"},"values":[[1767225600,"200"]]}`
+	)
+	for name, row := range map[string]struct {
+		// answers are those to the queries; others return no series.
+		answers map[string]string
+		sent    []string
+		limit   int32
+	}{
+		"at once": {map[string]string{joined: badSeries + "," + allSeries}, []string{joined}, 2},
+		"each by itself where both have too many series": {
+			map[string]string{joined: badSeries + "," + allSeries, bad: strings.Replace(badSeries, `"altershield_part":"1",`, "", 1), all: allSeries},
+			[]string{joined, bad, all}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var sent []string
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if strings.HasSuffix(request.URL.Path, "/query_range") {
+					sent = append(sent, request.FormValue("query"))
+				}
+				_, _ = fmt.Fprintf(writer, `{"status":"success","data":{"resultType":"matrix","result":[%s]}}`, row.answers[request.FormValue("query")])
+			}
+			sources := sourcesOf(t, handler, testkit.NewFake(t, shop()), func(spec *appv1alpha1.VerificationSourceSpec) { spec.Limits.MaxSeries = row.limit })
+			readings, err := verification.Read(t.Context(), sources, release(), ofOneMetric(), began)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readings.Message).To(BeEmpty())
+			g.Expect(sent).To(Equal(row.sent))
+			g.Expect(readings.Answers).To(HaveLen(2))
+			g.Expect(readings.ByPod(0)["web-1"][2]).To(Equal(2.0))
+			g.Expect(readings.ByPod(1)["web-1"][2]).To(Equal(200.0))
+		})
+	}
+}
+
 // 24 buckets are more than the twelve that client libraries have by default, 60 steps as many as a window has.
 func TestReadReadsHistogramsOfManyPodsWithTheDefaultLimits(t *testing.T) {
 	g := NewWithT(t)
@@ -169,6 +225,7 @@ func TestReadReadsHistogramsOfManyPodsWithTheDefaultLimits(t *testing.T) {
 	g.Expect(len(readings.Moments)).To(BeNumerically("~", 60, 1))
 }
 
+// A quick release has no old pods beside the new ones.
 func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 	for name, row := range map[string]struct {
 		baseline appv1alpha1.RatioBaseline
@@ -229,7 +286,7 @@ func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 				g.Expect(sent).To(HaveLen(2))
 				return
 			}
-			own := `{namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}"}`
+			own := "{" + ownPods + "}"
 			others := strings.Replace(own, "pod=~", `pod!="",pod!~`, 1)
 			before := fmt.Sprintf("-30m0s to 0s every %v s: ", row.past.Seconds())
 			start, end := began.Add(-30*time.Minute).Truncate(row.others), now.Truncate(row.others)

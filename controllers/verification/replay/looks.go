@@ -51,7 +51,7 @@ func (p *Past) Run(ctx context.Context, policy *appv1alpha1.VerificationPolicy, 
 		seen := decide.Verification{
 			Policies: []appv1alpha1.VerificationPolicy{replayed}, Pods: &release, Readings: map[decide.CheckID]measure.Readings{},
 		}
-		for _, asked := range decide.AskedChecks(record, &release, at) {
+		for _, asked := range decide.ReplayedChecks(record, &release, at) {
 			readings, err := read(ctx, &release, asked, at)
 			if err != nil {
 				return nil, err

@@ -30,7 +30,10 @@ import (
 // Check is a check of the type Ratio.
 type Check struct{ Spec *appv1alpha1.RatioCheck }
 
-var _ measure.PastCheck = Check{}
+var (
+	_ measure.PastCheck = Check{}
+	_ measure.Paired    = Check{}
+)
 
 // Source names the VerificationSource that has the counters.
 func (c Check) Source() string { return c.Spec.SourceRef.Name }
@@ -73,8 +76,12 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 
 // countersOf returns the counters that were read.
 func (c Check) countersOf(readings *measure.Readings) Counters {
-	apart := c.Spec.Bad.Metric != "" && c.Spec.Bad.Metric != c.Spec.Total.Metric
-	return Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1), Apart: apart}
+	return Counters{Moments: readings.Moments, Bad: readings.ByPod(0), Total: readings.ByPod(1), Apart: !c.IsPair()}
+}
+
+// IsPair reports whether the bad events are counted by the metric of all events.
+func (c Check) IsPair() bool {
+	return c.Spec.Bad.Metric == "" || c.Spec.Bad.Metric == c.Spec.Total.Metric
 }
 
 // rateOf returns the values of an answer of one series, nil if it has none.
