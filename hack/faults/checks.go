@@ -36,6 +36,10 @@ import (
 const (
 	// bake is enough for two looks that count, and for one more if the source is away or the manager was killed.
 	bake, lookEvery = 40, 10
+	// shortBake is too short for the verdict of a comparison, which takes four looks.
+	shortBake = 15
+	// waitSeconds is how long pods wait for a check, which is longer than they have to.
+	waitSeconds = 600
 	// warmup is enough for the first scrape of a pod: else it has no data at the first look, which are too few of the looks of a release.
 	warmup = 5
 	// away is how long the source is away: for one look that would have failed the release, at least.
@@ -54,6 +58,14 @@ func sourceIsLost(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1), (*stage).enforceChecks,
 		failing, (*stage).asked, (*stage).lose, verified(2), decided("Inconclusive SourceUnavailable"))
+}
+
+// comparisonFails makes a release in steps whose new pod has more errors than the old ones beside it. When its bake ends, too few looks were made to
+// tell that, so the pod waits for the check, which fails it later.
+func comparisonFails(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		twoSteps(), (*stage).create, verified(1), (*stage).compareErrors,
+		failing, (*stage).asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), (*stage).denied)
 }
 
 // crashesLater makes a release with a pod that crashes once the release was verified.
@@ -115,17 +127,33 @@ func sourceAway(ctx context.Context, s *stage) error {
 
 // enforceChecks creates a VerificationPolicy that looks at the errors of the pods.
 func (s *stage) enforceChecks(ctx context.Context) error {
+	failed := s.errorsBy(appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 1, MinEvents: 20}})
+	return s.enforce(ctx, bake, appv1alpha1.VerificationCheck{Name: "pods", Type: appv1alpha1.CheckPodHealth}, failed)
+}
+
+// compareErrors creates one that compares them with those of the old pods, and has the new ones wait until it can tell.
+func (s *stage) compareErrors(ctx context.Context) error {
+	compared := s.errorsBy(appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{
+		Baseline: appv1alpha1.BaselineConcurrent, Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5,
+	}})
+	compared.OnInconclusive, compared.TimeoutSeconds, compared.OnTimeout = appv1alpha1.InconclusiveHold, waitSeconds, appv1alpha1.FallbackPass
+	return s.enforce(ctx, shortBake, compared)
+}
+
+// errorsBy returns a check of the errors of the pods.
+func (s *stage) errorsBy(objective appv1alpha1.RatioObjective) appv1alpha1.VerificationCheck {
+	return appv1alpha1.VerificationCheck{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{
+		SourceRef: appv1alpha1.SourceReference{Name: s.namespace},
+		Total:     appv1alpha1.MetricSelector{Metric: "http_requests_total"}, Bad: appv1alpha1.MetricSelector{Matchers: []string{`code="500"`}},
+		RatioObjective: objective,
+	}}
+}
+
+// enforce creates a VerificationPolicy of some checks, which looks at the pods for some seconds.
+func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha1.VerificationCheck) error {
 	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "slo"}}
-	policy.Spec.Mode = appv1alpha1.CheckEnforce
-	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = bake, lookEvery, warmup
-	policy.Spec.Checks = []appv1alpha1.VerificationCheck{
-		{Name: "pods", Type: appv1alpha1.CheckPodHealth},
-		{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{
-			SourceRef: appv1alpha1.SourceReference{Name: s.namespace},
-			Total:     appv1alpha1.MetricSelector{Metric: "http_requests_total"}, Bad: appv1alpha1.MetricSelector{Matchers: []string{`code="500"`}},
-			RatioObjective: appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 1, MinEvents: 20}},
-		}},
-	}
+	policy.Spec.Mode, policy.Spec.Checks = appv1alpha1.CheckEnforce, checks
+	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = seconds, lookEvery, warmup
 	return s.createReady(ctx, policy, func() []metav1.Condition { return policy.Status.Conditions })
 }
 
@@ -155,23 +183,42 @@ func (s *stage) asked(ctx context.Context) error {
 }
 
 // decided waits for a verdict and a reason of the check of errors.
-func decided(verdict string) step {
+func decided(verdict string) step { return decidedBy("errors", verdict) }
+
+// decidedBy waits for a verdict and a reason of a check.
+func decidedBy(check, verdict string) step {
+	return resulting(check, "the verdict "+verdict, func(result *appv1alpha1.CheckResult) error {
+		if found := string(result.Verdict) + " " + result.Reason; found != verdict {
+			return fmt.Errorf("it is %s", found)
+		}
+		return nil
+	})
+}
+
+// waitsFor waits until pods, or a release, wait for a check.
+func waitsFor(check string) step {
+	return resulting(check, "a wait", func(result *appv1alpha1.CheckResult) error {
+		if result.HeldUntil == nil {
+			return fmt.Errorf("nothing waits, its verdict is %s", result.Verdict)
+		}
+		return nil
+	})
+}
+
+// resulting waits for a result of a check.
+func resulting(check, what string, is func(*appv1alpha1.CheckResult) error) step {
 	return func(s *stage, ctx context.Context) error {
-		return until(ctx, "the verdict "+verdict, func(ctx context.Context) error {
+		return until(ctx, what+" of the check "+check, func(ctx context.Context) error {
 			_, record, err := s.current(ctx)
 			if err != nil {
 				return err
 			}
-			found := "none"
-			for _, result := range record.Status.Checks {
-				if result.Name == "errors" {
-					found = string(result.Verdict) + " " + result.Reason
+			for i := range record.Status.Checks {
+				if result := &record.Status.Checks[i]; result.Name == check {
+					return is(result)
 				}
 			}
-			if found != verdict {
-				return fmt.Errorf("it is %s", found)
-			}
-			return nil
+			return errors.New("there is no result")
 		})
 	}
 }

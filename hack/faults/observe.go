@@ -72,6 +72,8 @@ func kinds() []kind {
 		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: []string{"spec", "status"}},
 		{GroupVersionKind: own.WithKind("BreakGlass"), fields: []string{"spec", "status"}},
 		{GroupVersionKind: own.WithKind("ChangePod"), fields: []string{"metadata.labels", "spec", "status"}},
+		{GroupVersionKind: own.WithKind("ChangeVerdict"), fields: []string{"spec", "status"}, nameless: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, fields: []string{"status.succeeded"}, nameless: true},
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, fields: []string{"metadata.labels", "status.phase"}, nameless: true},
 	}
 }
@@ -87,12 +89,15 @@ func masks(namespace string) state.Masks {
 			show(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"),
 			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
 			show(`^\d{10}$`, "SECONDS"),
+			// The names of Jobs and ChangeVerdicts end with a hash of UIDs.
+			show(`-(\d+)-[0-9a-f]{10}\b`, "-$1-HASH"),
 			// Pods that finish within the same second are checked in the order of their names.
 			show(`\b(`+workloadName+`|`+otherName+`)-(\d|([a-z0-9]{6,10}-)?[a-z0-9]{5})\b`, "$1-POD"),
 			// One late pod is enough: whether there are more by then depends on the machine.
 			show(` \(and \d+ more\)`, ""),
 			// What a look counts depends on its time.
 			show(`[0-9.e-]+% on (\d+ new pods?) \(\d+ events\)`, "SHARE on $1"),
+			show(`, [0-9.e-]+% on \d+ old pods? \(x[0-9.e+]+, `, ", SHARE on old pods (RATIO, "),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "UID"),

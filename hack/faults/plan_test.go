@@ -143,7 +143,7 @@ func TestChooseTakesTheNamedScenarios(t *testing.T) {
 		opts   options
 		chosen []string
 	}{
-		{options{}, []string{"checks", "checks-blind", "crash", "daemonset", "declared", "first-nodes", "freeze", "held", "late", "notify", "park", "park-on-fail", "rollback", "statefulset", "steps", "steps-before", "steps-nodes", "steps-partition", "stuck", "thaw", "undeclared", "undo", "walkthrough"}},
+		{options{}, []string{"checks", "checks-asked", "checks-blind", "checks-compared", "crash", "daemonset", "declared", "first-nodes", "freeze", "held", "late", "notify", "park", "park-on-fail", "rollback", "statefulset", "steps", "steps-before", "steps-nodes", "steps-partition", "stuck", "thaw", "undeclared", "undo", "walkthrough"}},
 		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
 		{options{only: "park/delete pods#1/500"}, []string{"park"}},
 	} {

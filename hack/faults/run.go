@@ -105,7 +105,7 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		return nil, err
 	}
 	m.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
-	if err := h.permitDeletions(ctx); err != nil {
+	if err := errors.Join(h.permit(ctx, "pod-deletion"), h.permit(ctx, "job-creation")); err != nil {
 		return nil, err
 	}
 	var args []string

@@ -80,6 +80,8 @@ func scenarios() []scenario {
 		{name: "crash", play: crashesLater},
 		{name: "checks", measured: true, play: withSource(errorsFail), troubles: []trouble{{"source-away", sourceAway}}},
 		{name: "checks-blind", measured: true, play: withSource(sourceIsLost)},
+		{name: "checks-compared", measured: true, play: withSource(comparisonFails)},
+		{name: "checks-asked", play: withPlugin(othersDecide)},
 		{name: "declared", declared: true, play: declaredHeld},
 		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
 		{name: "notify", play: withReceiver(releasesAreTold), objects: []string{appv1alpha1.SystemNamespace}},

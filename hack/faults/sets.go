@@ -78,11 +78,11 @@ func statefulSetParked(ctx context.Context, s *stage) error {
 		(*stage).parked, repairedSet, verified(3))
 }
 
-// permitDeletions lets the manager delete pods.
-func (h *half) permitDeletions(ctx context.Context) error {
-	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", "pod-deletion", "role.yaml"))
+// permit grants the manager the permissions of a component.
+func (h *half) permit(ctx context.Context, component string) error {
+	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", component, "role.yaml"))
 	if err != nil {
-		return fmt.Errorf("reading the role that lets the manager delete pods: %w", err)
+		return fmt.Errorf("reading the role of the component %s: %w", component, err)
 	}
 	return h.apply(ctx, role)
 }

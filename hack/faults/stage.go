@@ -66,6 +66,8 @@ type stage struct {
 	revision string
 	// source is where the manager asks for metrics, nil before it does.
 	source *front
+	// asker is the plug-in that the manager asks, nil without one.
+	asker *asker
 	// inbox has the messages of a ChangeSubscription, nil without one.
 	inbox *inbox
 }
