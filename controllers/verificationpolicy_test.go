@@ -18,10 +18,13 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // On a new installation the operator may start before its webhook configurations are there. It must not wait for a release then: with one,
@@ -117,5 +120,41 @@ var _ = Describe("The commands of docs/verification.md for VerificationPolicies"
 		Expect(may("release-managers", "default")).To(Equal("no"))
 		Expect(may("editors", namespace)).To(Equal("no"))
 		Expect(may("admins", namespace)).To(Equal("no"))
+	})
+
+	It("leave it to some of them to enforce policies", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		DeferCleanup(func(ctx context.Context) {
+			bash(ctx, "kubectl delete --ignore-not-found -f config/samples/verification/enforcers.yaml")
+		})
+		for _, section := range []string{"Policies", "Who may enforce"} {
+			bash(ctx, strings.ReplaceAll(strings.Join(blocks("verification.md", section), ""), "-n default", "-n "+namespace))
+		}
+		bash(ctx, "kubectl create rolebinding leads -n "+namespace+" --role=verification-editor --group=release-leads")
+		apply := func(group, mode string, seconds int, more ...string) string {
+			manifest := fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy", "metadata": {"name": "web", "namespace": %q},
+				"spec": {"mode": %q, "bakeSeconds": %d, "checks": [{"name": "pods", "type": "PodHealth"}]}}`, namespace, mode, seconds)
+			output, _ := kubectlWith(ctx, manifest, append(more, "apply", "-f", "-", "--as=somebody", "--as-group="+group)...)
+			return output
+		}
+		const denied = "ValidatingAdmissionPolicy 'verification-enforcers' with binding 'verification-enforcers' denied request: setting the mode Enforce, " +
+			"or changing a VerificationPolicy that has it, needs a role with the verb enforce on verificationpolicies"
+		// The API server learns of the policy, and of the bindings, a moment later.
+		Eventually(func() string { return apply("release-managers", "Enforce", 30, "--dry-run=server") }).Should(ContainSubstring(denied))
+		Expect(apply("release-managers", "Warn", 30)).To(ContainSubstring("verificationpolicy.app.ops.cloud.alipay.com/web created"))
+		Expect(apply("release-managers", "Enforce", 30)).To(ContainSubstring(denied))
+		Eventually(func() string { return apply("release-leads", "Enforce", 30) }).Should(ContainSubstring("web configured"))
+		Expect(apply("release-managers", "Enforce", 60)).To(ContainSubstring(denied))
+		Expect(apply("release-managers", "Enforce", 30)).To(ContainSubstring("web unchanged"))
+		output, err := kubectl(ctx, "label", "vpol", "web", "-n", namespace, "team=shop", "--as=somebody", "--as-group=release-managers")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(apply("release-managers", "Observe", 30)).To(ContainSubstring("web configured"))
+
+		var policy admissionregistrationv1.ValidatingAdmissionPolicy
+		Eventually(func(g Gomega) {
+			g.Expect(kube.Get(ctx, client.ObjectKey{Name: "verification-enforcers"}, &policy)).To(Succeed())
+			g.Expect(policy.Status.TypeChecking).NotTo(BeNil())
+		}).Should(Succeed())
+		Expect(policy.Status.TypeChecking.ExpressionWarnings).To(BeEmpty())
 	})
 })
