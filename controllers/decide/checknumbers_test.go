@@ -161,6 +161,22 @@ func TestDecideKeepsTheNumbersOfAPhaseWithItsMessage(t *testing.T) {
 	}
 }
 
+// A look that finds the same as the one before writes nothing.
+func TestDecideWritesNoNumbersWithoutAnotherMessage(t *testing.T) {
+	policy := checking("web", "Enforce", func(policy *appv1alpha1.VerificationPolicy) {
+		policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "own", Type: "Query", Query: &appv1alpha1.QueryCheck{Max: "2", Consecutive: 1}}}
+	}, made("Before"))
+	known := phased("Before", "Pending", "CheckFailed", "3 is above 2", now.Add(time.Minute))
+	known.Name, known.Type, known.Numbers = "own", "Query", &appv1alpha1.CheckNumbers{New: "3.0000001"}
+	seen := see(5, under(policy), noNewPods, inSteps("Gates"), func(seen *decide.Observation) {
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "own"}: {
+			Moments: []time.Time{now}, Answers: [][]measure.Series{{{Values: []float64{3}}}},
+		}}
+	})
+	result := decide.Decide(newWorkload(atStep(0, 0, "AwaitingCheck"), begun(policies(policy), known)), seen, now).Status.Checks[0]
+	NewWithT(t).Expect(result).To(Equal(known))
+}
+
 // A status is at most 16 KiB larger for as many checks as a release may have.
 func TestResultsOf32ChecksWithNumbersAreAtMost16KiB(t *testing.T) {
 	g := NewWithT(t)
