@@ -40,10 +40,11 @@ func othersDecide(ctx context.Context, s *stage) error {
 		twoSteps(), (*stage).create, verified(1), (*stage).askOthers,
 		change("the second release", template("second", "")), waitsFor(readyCheck), passes(readyCheck),
 		waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
-		(*stage).awaitsApproval, (*stage).approve, verified(2),
+		(*stage).awaitsApproval, (*stage).approve, waitsFor(smokeCheck), verified(2),
 		decidedBy(readyCheck, "Pass CheckPassed"), decidedBy(placementCheck, "Pass CheckPassed"), decidedBy(driftCheck, "Pass CheckPassed"),
 		decidedBy(smokeCheck, "Pass CheckPassed"),
-		change("the third release", template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"), (*stage).denied)
+		change("the third release", template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"),
+		(*stage).batchesEnd, (*stage).denied)
 }
 
 // asker is a plug-in. It can't tell until it is told that a check passes, and takes the questions whose verdicts are reported.

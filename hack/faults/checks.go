@@ -65,7 +65,7 @@ func sourceIsLost(ctx context.Context, s *stage) error {
 func comparisonFails(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		twoSteps(), (*stage).create, verified(1), (*stage).compareErrors,
-		failing, (*stage).asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), (*stage).denied)
+		failing, (*stage).asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), (*stage).batchesEnd, (*stage).denied)
 }
 
 // crashesLater makes a release with a pod that crashes once the release was verified.
@@ -155,6 +155,27 @@ func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha
 	policy.Spec.Mode, policy.Spec.Checks = appv1alpha1.CheckEnforce, checks
 	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = seconds, lookEvery, warmup
 	return s.createReady(ctx, policy, func() []metav1.Condition { return policy.Status.Conditions })
+}
+
+// batchesEnd waits until the batches of the present release have ended: those of a release that failed at once are still in their bake.
+func (s *stage) batchesEnd(ctx context.Context) error {
+	return until(ctx, "the end of the batches", func(ctx context.Context) error {
+		_, record, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		var batches appv1alpha1.ChangePodList
+		if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
+			return err
+		}
+		for i := range batches.Items {
+			batch := &batches.Items[i]
+			if metav1.IsControlledBy(batch, record) && batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
+				return fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
+			}
+		}
+		return nil
+	})
 }
 
 // createReady creates an object, and waits until the manager has found it usable.
