@@ -157,11 +157,17 @@ func momentsOf(window source.Window) (moments []time.Time) {
 func seriesOf(answer source.Answer, moments []time.Time) []measure.Series {
 	all := make([]measure.Series, 0, len(answer.Series))
 	for _, series := range answer.Series {
-		values := measure.None(moments)
+		values, next := measure.None(moments), 0
 		for _, sample := range series.Samples {
-			if i, found := slices.BinarySearchFunc(moments, sample.At, time.Time.Compare); found {
-				values[i] = sample.Value
+			if next == len(moments) || !moments[next].Equal(sample.At) { // a gap is before it, which most series don't have
+				at, found := slices.BinarySearchFunc(moments, sample.At, time.Time.Compare)
+				if !found {
+					continue
+				}
+				next = at
 			}
+			values[next] = sample.Value
+			next++
 		}
 		all = append(all, measure.Series{Labels: series.Labels, Values: values})
 	}
