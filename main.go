@@ -41,7 +41,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
@@ -100,10 +99,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err != nil {
 		return err
 	}
-	if opts.sourceGuard.APIServers, err = source.APIServers(ctx, apiServers(kubeconfig.Host)...); err != nil {
-		// A proxy may look up the name of the API server instead of the operator, which needs no address then.
-		ctrl.Log.Error(err, "VerificationSources may lead to an address of the API server that is unknown")
-	}
+	opts.refuseAPIServer(ctx, kubeconfig.Host)
 	certificate := &servingcert.Source{
 		Secret: client.ObjectKey{Namespace: opts.namespace, Name: opts.webhookCertSecret}, Dir: opts.webhookCertDir,
 	}

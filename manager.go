@@ -67,6 +67,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
@@ -167,6 +168,15 @@ func connect(ctx context.Context) (kubeconfig *rest.Config, operator string, err
 	}
 	operator, err = selfUsername(ctx, kubeconfig)
 	return kubeconfig, operator, err
+}
+
+// refuseAPIServer has no source lead to the API server of a kubeconfig.
+func (o *options) refuseAPIServer(ctx context.Context, kubeconfig string) {
+	servers, err := source.APIServers(ctx, apiServers(kubeconfig)...)
+	if err != nil { // a proxy may look up the name instead of the operator, which needs no address then
+		ctrl.Log.Error(err, "VerificationSources may lead to an address of the API server that is unknown")
+	}
+	o.sourceGuard.APIServers = servers
 }
 
 // apiServers returns the URLs of the API server: that of a kubeconfig, and that of its service in the cluster.

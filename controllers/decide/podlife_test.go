@@ -182,9 +182,11 @@ func TestSharedTroublesAreThoseAtTheTimeOfNewPods(t *testing.T) {
 }
 
 func TestNewPodsShowWhereTheyRun(t *testing.T) {
-	pod := living("a", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Labels = "n1", map[string]string{"zone": "a"} })
+	pod := living("a", func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.Status.PodIP, pod.Labels = "n1", "10.0.0.7", map[string]string{"zone": "a"}
+	})
 	lives := decide.NewPods([]corev1.Pod{pod}, []appv1alpha1.PodSummary{since("a", 0)})
-	NewWithT(t).Expect(lives).To(HaveExactElements(And(HaveField("Node", "n1"), HaveField("Labels", map[string]string{"zone": "a"}))))
+	NewWithT(t).Expect(lives).To(HaveExactElements(And(HaveField("Node", "n1"), HaveField("IP", "10.0.0.7"), HaveField("Labels", map[string]string{"zone": "a"}))))
 }
 
 func TestOtherPodsShowOneRestartAtMost(t *testing.T) {

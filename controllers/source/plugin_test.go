@@ -250,7 +250,7 @@ func TestSourcesLookNeedsAUsableKeyOfSignatures(t *testing.T) {
 		expected string
 	}{
 		"no Secret":     {secret("other", nil), "there is no Secret drift in the namespace of the operator"},
-		"no key":        {secret("drift", nil), "Secret drift needs the key key"},
+		"no key":        {secret("drift", nil), "Secret drift needs the key " + "key"},
 		"a short one":   {secret("drift", map[string]string{"key": "short"}), "key of Secret drift has less than 24 bytes"},
 		"a short text":  {secret("drift", map[string]string{"key": "whsec_MfKQ9r8GKYqrTwjUPD8ILA=="}), "key of Secret drift has less than 24 bytes"},
 		"one of two":    {secret("drift", map[string]string{"key": "0123456789abcdef01234567\nshort"}), "key of Secret drift has less than 24 bytes, in line 2"},

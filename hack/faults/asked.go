@@ -135,7 +135,7 @@ func (s *stage) askOthers(ctx context.Context) error {
 	return s.enforce(ctx, shortBake, ready, placement, ask(driftCheck, appv1alpha1.AnswerAsynchronous), smoke)
 }
 
-// reports reports a verdict on a release, once the operator waits for it.
+// reports has a verdict reported on a release, once the operator waits for it.
 func reports(release int64, verdict appv1alpha1.ReportedVerdict) step {
 	return func(s *stage, ctx context.Context) error {
 		return s.write(ctx, fmt.Sprintf("the verdict on release %d", release), func(ctx context.Context) error {
