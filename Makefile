@@ -13,6 +13,7 @@ DEMO_ARGS ?=
 SOAK_ARGS ?=
 E2E_ARGS ?=
 FAULTS_ARGS ?=
+UPGRADE_ARGS ?=
 BENCH_ARGS ?=
 NODES ?= 2
 FUZZTIME ?= 60s
@@ -121,6 +122,10 @@ bench: build build-plugin ## Measure the cost of the operator: ratios to native,
 .PHONY: faults
 faults: build ## Run scenarios with faults: each write fails once, the manager is killed at each write, its watches lag or lose events. FAULTS_ARGS="--sample=10" for a tenth.
 	go run ./hack/faults --manager bin/manager $(FAULTS_ARGS)
+
+.PHONY: upgrade
+upgrade: build ## Upgrade from an earlier version with Deployments in all states of a release, and go back. UPGRADE_ARGS="--from=9de4dbe".
+	go run ./hack/upgrade --manager bin/manager $(UPGRADE_ARGS)
 
 # Without -trimpath it shares the compiled packages of the tests.
 .PHONY: soak

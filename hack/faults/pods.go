@@ -24,10 +24,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // seenFor is the age at which the manager has certainly seen a pod.
@@ -35,18 +35,7 @@ const seenFor = 2 * time.Second
 
 // idle returns the pods of a phase that aren't ready.
 func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, error) {
-	var list corev1.PodList
-	if err := s.kube.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
-		return nil, fmt.Errorf("listing the pods: %w", err)
-	}
-	var found []corev1.Pod
-	for _, pod := range list.Items {
-		// The node of a pod without container statuses hasn't processed it yet, and would overwrite the status written here.
-		if pod.Status.Phase == phase && len(pod.Status.ContainerStatuses) > 0 && !pod.Status.ContainerStatuses[0].Ready {
-			found = append(found, pod)
-		}
-	}
-	return found, nil
+	return lab.Idle(ctx, s.kube, phase, client.InNamespace(s.namespace))
 }
 
 // pending waits until the manager has seen all pods of the new release, none of them started.
@@ -73,7 +62,7 @@ func (s *stage) runPods(ctx context.Context) error {
 	return s.write(ctx, "the start of the pods", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
 		for i := range pods {
-			err = errors.Join(err, s.report(ctx, &pods[i], false))
+			err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], false))
 		}
 		return err
 	})
@@ -95,27 +84,10 @@ func (s *stage) ready(ctx context.Context, count int) error {
 			return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
 		}
 		for i := range pods[:count] {
-			err = errors.Join(err, s.report(ctx, &pods[i], true))
+			err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], true))
 		}
 		return err
 	})
-}
-
-// report writes the status of a running pod, ready or not.
-func (s *stage) report(ctx context.Context, pod *corev1.Pod, ready bool) error {
-	before, now := pod.DeepCopy(), metav1.Now()
-	pod.Status.Phase = corev1.PodRunning
-	for i := range pod.Status.Conditions {
-		if condition := &pod.Status.Conditions[i]; condition.Status == corev1.ConditionFalse && ready {
-			condition.Status, condition.Reason, condition.LastTransitionTime = corev1.ConditionTrue, "", now
-		}
-	}
-	for i := range pod.Status.ContainerStatuses {
-		status := &pod.Status.ContainerStatuses[i]
-		status.Ready = ready
-		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
-	}
-	return s.kube.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
 // replaced waits until the rollout waits for one more pod, which is running and not ready.

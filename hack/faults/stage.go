@@ -40,8 +40,6 @@ const (
 	// patience is how long a state may take to be reached: longer than any fault lasts, and shorter than the two minutes after
 	// which the operator gives up on a batch.
 	patience = 100 * time.Second
-	// glance is the interval between two looks at it.
-	glance = 100 * time.Millisecond
 
 	workloadName = "web"
 	// otherName is that of a workload beside it.
@@ -74,23 +72,7 @@ type stage struct {
 
 // until polls until holds returns nil. Its error says what is missing.
 func until(ctx context.Context, what string, holds func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-	last := errors.New("it was never checked")
-	for {
-		if err := holds(ctx); err == nil {
-			return nil
-		} else if ctx.Err() == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
-		case <-tick.C:
-		}
-	}
+	return lab.Until(ctx, patience, what, holds)
 }
 
 // write acts as a user, repeatedly if the API server fails.

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // generationAnnotation is the generation of the WebApp whose spec a StatefulSet has.
@@ -66,7 +67,7 @@ type webApps struct {
 
 // run runs the controller until the context ends.
 func (w webApps) run(ctx context.Context) {
-	tick := time.NewTicker(glance)
+	tick := time.NewTicker(lab.Glance)
 	defer tick.Stop()
 	for {
 		select {

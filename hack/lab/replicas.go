@@ -76,6 +76,24 @@ func (l *Lab) StartReplicas(ctx context.Context, names []string, edits ...func(*
 	return nil
 }
 
+// ReplaceReplicas installs another version of the operator, and replaces the running replicas by its manager, one after the other.
+func (l *Lab) ReplaceReplicas(ctx context.Context, edit func(*operator.Options)) error {
+	for i, replica := range l.Replicas {
+		options := replica.Options()
+		edit(&options)
+		next, err := operator.Install(ctx, l.Plane, options)
+		if err != nil {
+			return err
+		}
+		if err := next.Start(ctx); err != nil { // it stops the one of the same name
+			return err
+		}
+		l.Replicas[i] = next
+	}
+	l.Operator = l.Replicas[0]
+	return nil
+}
+
 // front forwards each connection to the next of several ports that accepts it.
 type front struct {
 	listener net.Listener

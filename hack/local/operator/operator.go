@@ -80,6 +80,8 @@ type Options struct {
 	Front int
 	// Through is a proxy between the manager and the API server, nil for none. The API server's own calls don't use it.
 	Through *cluster.APIEndpoint
+	// Earlier leaves out the flags that v0.1 doesn't know.
+	Earlier bool
 	// Detached lets the manager outlive the command that starts it.
 	Detached bool
 }
@@ -187,7 +189,7 @@ func (p *Ports) pick() error {
 }
 
 func argv(options Options, kubeconfig, certs string) []string {
-	return append([]string{
+	argv := []string{
 		options.Binary,
 		"--kubeconfig=" + kubeconfig,
 		"--webhook-cert-dir=" + certs,
@@ -195,8 +197,11 @@ func argv(options Options, kubeconfig, certs string) []string {
 		"--metrics-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Metrics)),
 		"--health-probe-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Probe)),
 		"--callback-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Callback)),
-		"--source-allow-cidr=127.0.0.0/8", // sources of metrics run on this machine, too
-	}, options.Args...)
+	}
+	if !options.Earlier {
+		argv = append(argv, "--source-allow-cidr=127.0.0.0/8") // sources of metrics run on this machine, too
+	}
+	return append(argv, options.Args...)
 }
 
 // awaitReady waits until the manager is ready.

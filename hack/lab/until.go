@@ -1,0 +1,48 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Glance is the interval between two looks at a state that is waited for.
+const Glance = 100 * time.Millisecond
+
+// Until polls until holds returns nil, for as long as the patience. Its error says what is missing.
+func Until(ctx context.Context, patience time.Duration, what string, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(Glance)
+	defer tick.Stop()
+	last := errors.New("it was never checked")
+	for {
+		if err := holds(ctx); err == nil {
+			return nil
+		} else if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
+		case <-tick.C:
+		}
+	}
+}

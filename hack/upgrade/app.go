@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+const (
+	// patience is how long a state may take to be reached: longer than the two minutes after which a release that fails to start goes back.
+	patience = 8 * time.Minute
+	replicas = 2
+)
+
+// app is a Deployment in a state.
+type app struct {
+	lab             *lab.Lab
+	state           state
+	copy            int
+	namespace, name string
+	// wentOn reports that its user went on after the upgrade.
+	wentOn bool
+}
+
+func newApp(l *lab.Lab, of state, number int) *app {
+	namespace := controlled
+	if of.outside {
+		namespace = outside
+	}
+	return &app{lab: l, state: of, copy: number, namespace: namespace, name: fmt.Sprintf("%s-%d", of.name, number)}
+}
+
+// prepare brings the app to its state.
+func (a *app) prepare(ctx context.Context) error { return a.inTurn(ctx, a.state.prepare) }
+
+// begin starts what is under way when the operator is upgraded.
+func (a *app) begin(ctx context.Context) error { return a.inTurn(ctx, a.state.begin) }
+
+// arrived checks where the app is after an upgrade.
+func (a *app) arrived(ctx context.Context) error {
+	if a.wentOn {
+		return a.inTurn(ctx, a.state.end)
+	}
+	return a.inTurn(ctx, a.state.after)
+}
+
+// goOn does what users do next in the state.
+func (a *app) goOn(ctx context.Context) error {
+	a.wentOn = true
+	return errors.Join(a.inTurn(ctx, a.state.then), a.inTurn(ctx, a.state.end))
+}
+
+// releaseAgain makes one more release.
+func (a *app) releaseAgain(ctx context.Context) error {
+	if err := a.inTurn(ctx, []step{release("again")}); err != nil || a.state.outside {
+		return err
+	}
+	return a.succeeds(ctx, a.state.releases+1)
+}
+
+func (a *app) inTurn(ctx context.Context, steps []step) error {
+	for _, act := range steps {
+		if err := act(a, ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) key() client.ObjectKey { return client.ObjectKey{Namespace: a.namespace, Name: a.name} }
+
+// current returns the Deployment and the record of its newest release.
+func (a *app) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
+	deployment, records := &appsv1.Deployment{}, &appv1alpha1.ChangeWorkloadList{}
+	if err := errors.Join(a.lab.Kube.Get(ctx, a.key(), deployment), a.lab.Kube.List(ctx, records, client.InNamespace(a.namespace))); err != nil {
+		return nil, nil, err
+	}
+	var newest *appv1alpha1.ChangeWorkload
+	for i := range records.Items {
+		if record := &records.Items[i]; metav1.IsControlledBy(record, deployment) && (newest == nil || record.Spec.Release > newest.Spec.Release) {
+			newest = record
+		}
+	}
+	if newest == nil {
+		return nil, nil, errors.New("there is no ChangeWorkload")
+	}
+	return deployment, newest, nil
+}
+
+// reaches waits until the newest release is of this number and has the status, and the Deployment is suspended or isn't.
+func (a *app) reaches(ctx context.Context, number int64, status appv1alpha1.ChangeWorkloadPhase) error {
+	return lab.Until(ctx, patience, fmt.Sprintf("release %d with the status %s", number, status), func(ctx context.Context) error {
+		deployment, record, err := a.current(ctx)
+		if err != nil {
+			return err
+		}
+		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+		if record.Spec.Release != number || record.Status.Status != status || suspended != (status == appv1alpha1.ChangeWorkloadSuspend) {
+			return fmt.Errorf("it is at release %d with the status %s, suspended is %t", record.Spec.Release, record.Status.Status, suspended)
+		}
+		return nil
+	})
+}
+
+func (a *app) succeeds(ctx context.Context, number int64) error {
+	return a.reaches(ctx, number, appv1alpha1.ChangeWorkloadSuccess)
+}
+
+// patch changes the Deployment like kubectl patch --type=merge.
+func (a *app) patch(ctx context.Context, content string) error {
+	return a.write(ctx, func(ctx context.Context) error {
+		return a.lab.Kube.Patch(ctx, lab.Deployment(a.namespace, a.name, replicas), client.RawPatch(types.MergePatchType, []byte(content)))
+	})
+}
+
+// write writes as a user who tries again where the webhooks don't answer.
+func (a *app) write(ctx context.Context, act func(context.Context) error) error {
+	var refused error
+	err := lab.Until(ctx, patience, "an answer", func(ctx context.Context) error {
+		err := act(ctx)
+		if apierrors.IsInternalError(err) {
+			return err
+		}
+		refused = err
+		return nil
+	})
+	return errors.Join(refused, err)
+}
+
+// judge sets the verdict on the first pod of the first batch of the newest release.
+func (a *app) judge(ctx context.Context, verdict appv1alpha1.Verdict) error {
+	return lab.Until(ctx, patience, "a batch whose check has ended", func(ctx context.Context) error {
+		_, record, err := a.current(ctx)
+		if err != nil {
+			return err
+		}
+		batch := &appv1alpha1.ChangePod{}
+		if err := a.lab.Kube.Get(ctx, client.ObjectKey{Namespace: a.namespace, Name: decide.ChangePodName(record.Name, 1)}, batch); err != nil {
+			return err
+		}
+		if batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
+			return fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
+		}
+		before := batch.DeepCopy()
+		result := decide.CheckedBy(batch)[0]
+		result.Verdict, result.Message = verdict, "by hand"
+		batch.Status.PodResults = []appv1alpha1.PodSummary{result}
+		batch.Status.Message = string(appv1alpha1.ChangePodPostFinish)
+		return a.lab.Kube.Status().Patch(ctx, batch, client.MergeFrom(before))
+	})
+}
+
+// waits waits until one pod is running and not ready, so that the rollout waits for it.
+func (a *app) waits(ctx context.Context) error {
+	_, err := a.waiting(ctx)
+	return err
+}
+
+func (a *app) waiting(ctx context.Context) (*corev1.Pod, error) {
+	var found *corev1.Pod
+	err := lab.Until(ctx, patience, "a pod that is running and not ready", func(ctx context.Context) error {
+		pods, err := lab.Idle(ctx, a.lab.Kube, corev1.PodRunning, client.InNamespace(a.namespace), client.MatchingLabels{"app": a.name})
+		if err != nil {
+			return err
+		}
+		if len(pods) != 1 {
+			return fmt.Errorf("there are %d", len(pods))
+		}
+		found = &pods[0]
+		return nil
+	})
+	return found, err
+}
+
+// readyOne makes that pod ready.
+func (a *app) readyOne(ctx context.Context) error {
+	pod, err := a.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	return lab.Report(ctx, a.lab.Kube, pod, true)
+}
+
+// denied makes a release that has to be denied.
+func (a *app) denied(ctx context.Context) error {
+	err := release("denied")(a, ctx)
+	if err == nil || !strings.Contains(err.Error(), "is suspended") {
+		return fmt.Errorf("a release should be denied because the Deployment is suspended, and had the answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command upgrade replaces an earlier version of the operator by the present one while Deployments are in all states of a release, and
+// goes back to it. Two replicas are replaced one after the other. It checks that no pod restarts and no record is lost, that each release
+// goes on where it was, and that everything new only observes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// options are the command line.
+type options struct {
+	manager, config, from string
+	copies                int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.manager, "manager", "bin/manager", "`program` of the manager to upgrade to")
+	flag.StringVar(&o.config, "config", "config/local", "kustomization `folder` to upgrade to")
+	flag.StringVar(&o.from, "from", "9de4dbe", "`commit` of the version to upgrade from")
+	flag.IntVar(&o.copies, "copies", 5, "number of Deployments in each state")
+	flag.Parse()
+	log.SetLogger(logr.Discard()) // the results have all errors
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := upgrade(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "upgrade: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// upgrade goes to the present version and back on a cluster in a temporary folder.
+func upgrade(ctx context.Context, o options, out io.Writer) (err error) {
+	if o.copies < 2 {
+		return errors.New("--copies: at least 2, as one goes on after the upgrade and one after the way back")
+	}
+	began := time.Now()
+	present := version{name: "the present version"}
+	for path, given := range map[*string]string{&present.manager: o.manager, &present.config: o.config} {
+		if *path, err = filepath.Abs(given); err != nil {
+			return fmt.Errorf("finding the present version: %w", err)
+		}
+	}
+	earlier, remove, err := build(ctx, o.from, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	r, err := open(ctx, earlier, o.copies, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.lab.Close(ctx)) }()
+	if err := r.thereAndBack(ctx, earlier, present); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "No pod restarted, and no record was lost. %s in total.\n", time.Since(began).Round(time.Second))
+	return nil
+}

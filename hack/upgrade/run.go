@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+const (
+	controlled, outside = "controlled", "outside"
+	// checkTime is how long AlterShield Server checks a batch: long enough for an upgrade in the meantime.
+	checkTime = 15 * time.Second
+	// watched is how long it is watched what the new version does to releases that wait.
+	watched = 20 * time.Second
+)
+
+// run is an upgrade of a cluster with Deployments in all states.
+type run struct {
+	lab  *lab.Lab
+	out  io.Writer
+	apps []*app
+}
+
+// open starts a cluster with two replicas of the earlier version, and AlterShield Server beside them.
+func open(ctx context.Context, earlier version, copies int, out io.Writer) (*run, error) {
+	l, err := lab.Open(ctx, lab.Options{Manager: earlier.manager, Config: earlier.config})
+	if err != nil {
+		return nil, err
+	}
+	r := &run{lab: l, out: out}
+	for _, state := range states() {
+		for i := range copies {
+			r.apps = append(r.apps, newApp(l, state, i))
+		}
+	}
+	err = l.Serve(ctx, altershield.Options{PostDelay: checkTime, InsertTime: -1})
+	if err == nil {
+		err = l.StartReplicas(ctx, []string{"manager-1", "manager-2"}, earlier.run)
+	}
+	if err == nil {
+		err = errors.Join(l.Namespace(ctx, controlled, true), l.Namespace(ctx, outside, false))
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close(ctx))
+	}
+	return r, nil
+}
+
+// thereAndBack upgrades, checks what has become of every release, and goes back. One half of the releases of each state goes on after the
+// upgrade, the other half after the way back.
+func (r *run) thereAndBack(ctx context.Context, earlier, present version) error {
+	fmt.Fprintf(r.out, "%d Deployments in %d states, under two replicas of %s and AlterShield Server.\n", len(r.apps), len(states()), earlier.name)
+	if err := r.createUncontrolled(ctx); err != nil {
+		return err
+	}
+	if err := r.each(ctx, r.apps, (*app).prepare); err != nil {
+		return err
+	}
+	if err := r.each(ctx, r.apps, (*app).begin); err != nil {
+		return err
+	}
+	early, late := halves(r.apps)
+	if err := r.replace(ctx, present); err != nil {
+		return err
+	}
+	if err := r.observes(ctx); err != nil {
+		return err
+	}
+	if err := r.each(ctx, early, (*app).goOn); err != nil {
+		return err
+	}
+	if err := r.replace(ctx, earlier); err != nil {
+		return err
+	}
+	if err := r.each(ctx, late, (*app).goOn); err != nil {
+		return err
+	}
+	return r.each(ctx, early, (*app).releaseAgain)
+}
+
+// halves returns every second one of the apps of each state, and the others.
+func halves(apps []*app) (even, odd []*app) {
+	for _, app := range apps {
+		if app.copy%2 == 0 {
+			even = append(even, app)
+		} else {
+			odd = append(odd, app)
+		}
+	}
+	return even, odd
+}
+
+// replace installs a version, replaces the replicas one after the other, and checks that it changed nothing but what was under way.
+func (r *run) replace(ctx context.Context, to version) error {
+	before, err := r.picture(ctx)
+	if err != nil {
+		return err
+	}
+	position, err := r.lab.Position()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := r.lab.ReplaceReplicas(ctx, to.run); err != nil {
+		return fmt.Errorf("replacing the replicas by %s: %w", to.name, err)
+	}
+	took := time.Since(began).Round(time.Second)
+	if err := r.each(ctx, r.apps, (*app).arrived); err != nil {
+		return fmt.Errorf("after the upgrade to %s: %w", to.name, err)
+	}
+	if err := r.watch(ctx); err != nil {
+		return err
+	}
+	after, err := r.picture(ctx)
+	if err != nil {
+		return err
+	}
+	if changes := before.changes(after); len(changes) > 0 {
+		return fmt.Errorf("%s changed what was there: %q", to.name, changes)
+	}
+	writes, err := r.writes(position)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "Two replicas of %s after %s: %d pods and %d records are as before. %d writes to Deployments.\n",
+		to.name, took, len(before.pods), len(before.records), writes)
+	return nil
+}
+
+// watch waits while the new version could do something that it shouldn't.
+func (r *run) watch(ctx context.Context) error {
+	timer := time.NewTimer(watched)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// writes returns the number of writes of the operator to Deployments since a position of the audit log.
+func (r *run) writes(position int64) (int, error) {
+	requests, err := r.lab.RequestsSince(position)
+	count := 0
+	for i := range requests {
+		written := slices.Contains([]string{"update", "patch", "create", "delete"}, requests[i].Verb)
+		if ref := requests[i].ObjectRef; written && ref != nil && ref.Resource == "deployments" && ref.Namespace != appv1alpha1.SystemNamespace {
+			count++
+		}
+	}
+	return count, err
+}
+
+// each does something with several apps at once. Its error names the app.
+func (r *run) each(ctx context.Context, apps []*app, act func(*app, context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(len(r.apps))
+	for _, app := range apps {
+		group.Go(func() error {
+			if err := act(app, ctx); err != nil {
+				return fmt.Errorf("%s: %w", app.name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
