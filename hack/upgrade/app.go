@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (a *app) arrived(ctx context.Context) error {
 // goOn does what users do next in the state.
 func (a *app) goOn(ctx context.Context) error {
 	a.wentOn = true
-	return errors.Join(a.inTurn(ctx, a.state.then), a.inTurn(ctx, a.state.end))
+	return a.inTurn(ctx, slices.Concat(a.state.then, a.state.end))
 }
 
 // releaseAgain makes one more release.
@@ -179,7 +180,7 @@ func (a *app) judge(ctx context.Context, verdict appv1alpha1.Verdict) error {
 	})
 }
 
-// waits waits until one pod is running and not ready, so that the rollout waits for it.
+// waits returns once one pod is running and not ready, so that the rollout waits for it.
 func (a *app) waits(ctx context.Context) error {
 	_, err := a.waiting(ctx)
 	return err
