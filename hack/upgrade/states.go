@@ -105,8 +105,9 @@ func create(a *app, ctx context.Context) error {
 	})
 }
 
+// release makes a release whose pods are ready at once.
 func release(note string) step {
-	return patched(fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, note))
+	return patched(fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q},"annotations":{"local.altershield.io/ready-after":null}}}}}`, note))
 }
 
 func stuck(a *app, ctx context.Context) error { return a.lab.ReleaseStuck(ctx, a.namespace, a.name) }
