@@ -26,7 +26,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -147,7 +146,7 @@ func (r *run) replace(ctx context.Context, to version) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.out, "Two replicas of %s after %s: %d pods and %d records are as before. %d writes to Deployments.\n",
+	fmt.Fprintf(r.out, "Two replicas of %s after %s: %d pods and %d records are as before. %d writes to Deployments that aren't under way.\n",
 		to.name, took, len(before.pods), len(before.records), writes)
 	return nil
 }
@@ -164,13 +163,13 @@ func (r *run) watch(ctx context.Context) error {
 	}
 }
 
-// writes returns the number of writes of the operator to Deployments since a position of the audit log.
+// writes returns the number of writes of the operator, since a position of the audit log, to Deployments whose release isn't under way.
 func (r *run) writes(position int64) (int, error) {
 	requests, err := r.lab.RequestsSince(position)
 	count := 0
 	for i := range requests {
-		written := slices.Contains([]string{"update", "patch", "create", "delete"}, requests[i].Verb)
-		if ref := requests[i].ObjectRef; written && ref != nil && ref.Resource == "deployments" && ref.Namespace != appv1alpha1.SystemNamespace {
+		ref, written := requests[i].ObjectRef, slices.Contains([]string{"update", "patch", "create", "delete"}, requests[i].Verb)
+		if written && ref != nil && ref.Resource == "deployments" && slices.ContainsFunc(r.apps, func(a *app) bool { return a.name == ref.Name && !a.state.moves }) {
 			count++
 		}
 	}
