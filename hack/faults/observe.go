@@ -105,10 +105,10 @@ func masks(namespace string) state.Masks {
 		},
 		// Deadlines appear and disappear with waits. A polled verdict has no time, and a verdict that overtakes the answer to the notify
 		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once. What the
-		// old pods had been through depends on when the release was first looked at.
+		// old pods had been through depends on when the release was first looked at, and what a look counts on its time.
 		Left: []string{
 			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
-			"lastTransitionTime", "since", "oldPods", "observedGeneration", generationAnnotation,
+			"lastTransitionTime", "since", "oldPods", "numbers", "observedGeneration", generationAnnotation,
 		},
 	}
 }
