@@ -27,8 +27,8 @@ import (
 const Glance = 100 * time.Millisecond
 
 // Until polls until holds returns nil, for as long as the patience. Its error says what is missing.
-func Until(ctx context.Context, patience time.Duration, what string, holds func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func Until(whole context.Context, patience time.Duration, what string, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(whole, patience)
 	defer cancel()
 	tick := time.NewTicker(Glance)
 	defer tick.Stop()
@@ -41,6 +41,9 @@ func Until(ctx context.Context, patience time.Duration, what string, holds func(
 		}
 		select {
 		case <-ctx.Done():
+			if whole.Err() != nil {
+				return fmt.Errorf("%s: %w", what, context.Cause(whole))
+			}
 			return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
 		case <-tick.C:
 		}
