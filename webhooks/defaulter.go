@@ -172,7 +172,7 @@ func (d *defaulter) release(ctx context.Context, request admission.Request, know
 		if before.course.denial != nil {
 			return *before.course.denial
 		}
-		warnings = append(warnings, before.course.warnings...)
+		warnings = slices.Concat(warnings, before.course.warnings, d.past.warned(ctx, d.freezes.phrase(asked), known, old, version))
 	}
 	after, err := stampUpdate(old, before, by, d.clock.Now())
 	if err != nil {

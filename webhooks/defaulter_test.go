@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -27,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -272,6 +275,44 @@ func TestDeploymentDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 			g := NewWithT(t)
 			response := mutate(t, requestOf(t, deployment(t, row.old), deployment(t, row.updated)))
 			g.Expect(response.Warnings).To(Equal(row.warnings))
+		})
+	}
+}
+
+func TestDeploymentDefaulterWarnsOfAReleaseAfterOneThatFailedAWarning(t *testing.T) {
+	const warns = "the last release of deployment sleep failed check errors of VerificationPolicy shop/web, which only warns: 3.2% on 2 new pods " +
+		"(see: kubectl describe changeworkload -n default sleep--x--c6c45d23c098bdf181853a85b60b5d74)"
+	release, next := all(stamped(versionOf123, "4"), processed), repaired
+	warned := changeWorkload("d-1", versionOf123, "Success", "AllPodsPassed")
+	warned.Spec.Release, warned.Status.ObservedRelease = 4, 4
+	warned.Status.Checks = []appv1alpha1.CheckResult{{Policy: "shop/web", Name: "errors", Mode: "Warn", Verdict: "Fail", Message: "3.2% on 2 new pods"}}
+	live := func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("read from the API server")
+	}
+	broken := interceptor.Funcs{List: live}
+	for name, row := range map[string]struct {
+		updated  edit
+		user     string
+		cache    interceptor.Funcs
+		known    []client.Object
+		warnings []string
+	}{
+		"its author":               {next, "alice", interceptor.Funcs{}, []client.Object{cached(t, release), warned}, []string{warns}},
+		"nobody without a release": {field(7, "replicas", "spec"), "alice", interceptor.Funcs{}, []client.Object{cached(t, release), warned}, nil},
+		"nobody whose request is a rollback of the operator": {all(next, stamped(versionOf1234, "5"), rolledBack(leaving(versionOf123, "5", refused))), operator, interceptor.Funcs{},
+			[]client.Object{cached(t, release), warned}, nil},
+		"nobody whom the cache doesn't confirm": {next, "alice", interceptor.Funcs{}, []client.Object{warned}, nil},
+		"nobody while the cache fails":          {next, "alice", broken, []client.Object{cached(t, release), warned}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestOf(t, deployment(t, release), deployment(t, release, row.updated))
+			request.UserInfo.Username = row.user
+			handler := defaulterOf(t, readerOf(t, row.cache, row.known...))
+			handler.past.live = readerOf(t, broken)
+			response := handler.Handle(t.Context(), request)
+			g.Expect(response.Allowed).To(BeTrue())
+			g.Expect(response.Warnings).To(HaveExactElements(row.warnings))
 		})
 	}
 }

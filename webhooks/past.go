@@ -131,6 +131,15 @@ func (p *past) workloads(ctx context.Context, known client.Object) ([]appv1alpha
 	return index.ChangeWorkloadsOf(ctx, p.accounts.cache, known.GetNamespace(), known.GetUID())
 }
 
+// warned tells the author of a release of the checks that only warned of the last one. It reads the cache alone, and if that fails tells nothing.
+func (p *past) warned(ctx context.Context, phrase string, known client.Object, old marks, version string) []string {
+	workloads, err := p.workloads(ctx, known)
+	if err != nil {
+		return nil
+	}
+	return decide.WarnedAdvice(phrase, workloads, old.release(), version)
+}
+
 // isReturn reports whether a release returns to a verified version, which a suspension admits unless the version is quarantined.
 func (p *past) isReturn(
 	ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, workloads []appv1alpha1.ChangeWorkload,

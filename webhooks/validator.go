@@ -100,16 +100,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 		v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
 		return admission.Allowed("").WithWarnings(v.phrase(request) + " returns to a verified version and stays suspended until its pods are checked again")
 	}
-	return admission.Allowed("").WithWarnings(v.warned(ctx, asked)...)
-}
-
-// warned tells the author of a release of the checks that only warned of the last one. It reads the cache alone, and if that fails tells nothing.
-func (v *validator) warned(ctx context.Context, asked release) []string {
-	workloads, err := v.past.workloads(ctx, asked.known)
-	if err != nil || asked.Own {
-		return nil
-	}
-	return decide.WarnedAdvice(v.phrase(asked.request), workloads, asked.old.release(), asked.Version)
+	return admission.Allowed("")
 }
 
 // adjusted denies an update that is no release if it lets another release go on, or none.
