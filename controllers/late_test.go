@@ -48,8 +48,8 @@ var _ = Describe("A paced release that fails or is late", func() {
 	failsAtFirst := func(ctx context.Context, web *inStep) {
 		GinkgoHelper()
 		web.next = web.released(ctx, "bad")
-		check := web.present(ctx).Name + "--x--1"
-		Eventually(func() []string { return names(ctx, web.namespace) }).Should(ContainElement(web.record(ctx) + "--x--1"))
+		check := web.record(ctx) + "--x--1"
+		Eventually(func() []string { return names(ctx, web.namespace) }).Should(ContainElement(check))
 		fail(ctx, web.namespace, check)
 	}
 	isBack := func(ctx context.Context, web *inStep) {
