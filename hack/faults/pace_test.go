@@ -28,17 +28,18 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-func TestJudgeFirstSetsTheVerdictOnAPodOrOnAnOrder(t *testing.T) {
+func TestJudgeSetsTheVerdictOnAPodOrOnAnOrder(t *testing.T) {
 	g := NewWithT(t)
 	batch := &appv1alpha1.ChangePod{Spec: appv1alpha1.ChangePodSpec{PodInfos: []appv1alpha1.PodSummary{{Pod: "web-a"}, {Pod: "web-b"}}}}
-	judgeFirst(batch, "unpass", "find error")
+	lab.Judge(batch, "unpass", "find error")
 	g.Expect(batch.Status.PodResults).To(HaveExactElements(appv1alpha1.PodSummary{Pod: "web-a", Verdict: "unpass", Message: "find error"}))
 	g.Expect(batch.Spec.PodInfos[0].Verdict).To(BeEmpty())
 
 	order := &appv1alpha1.ChangePod{Spec: appv1alpha1.ChangePodSpec{Order: true}}
-	judgeFirst(order, "pass", "")
+	lab.Judge(order, "pass", "")
 	g.Expect(order.Status.PodResults).To(HaveExactElements(appv1alpha1.PodSummary{Pod: "change order", Verdict: "pass"}))
 	g.Expect(order.Status.Message).To(Equal("PostFinish"))
 }

@@ -218,17 +218,9 @@ func (s *stage) judge(ctx context.Context, batch int64, verdict appv1alpha1.Verd
 			return fmt.Errorf("ChangePod %s has the status %q", changePod.Name, changePod.Status.Status)
 		}
 		before := changePod.DeepCopy()
-		judgeFirst(changePod, verdict, message)
+		lab.Judge(changePod, verdict, message)
 		return s.kube.Status().Patch(ctx, changePod, client.MergeFrom(before))
 	})
-}
-
-// judgeFirst sets the verdict on the first pod of a batch, or on an order.
-func judgeFirst(changePod *appv1alpha1.ChangePod, verdict appv1alpha1.Verdict, message string) {
-	judged := decide.CheckedBy(changePod)[0]
-	judged.Verdict, judged.Message = verdict, message
-	changePod.Status.PodResults = []appv1alpha1.PodSummary{judged}
-	changePod.Status.Message = string(appv1alpha1.ChangePodPostFinish)
 }
 
 // template returns a patch that makes a release; labels are set on the workload.

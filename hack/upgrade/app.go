@@ -172,10 +172,7 @@ func (a *app) judge(ctx context.Context, verdict appv1alpha1.Verdict) error {
 			return fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
 		}
 		before := batch.DeepCopy()
-		result := decide.CheckedBy(batch)[0]
-		result.Verdict, result.Message = verdict, "by hand"
-		batch.Status.PodResults = []appv1alpha1.PodSummary{result}
-		batch.Status.Message = string(appv1alpha1.ChangePodPostFinish)
+		lab.Judge(batch, verdict, "by hand")
 		return a.lab.Kube.Status().Patch(ctx, batch, client.MergeFrom(before))
 	})
 }
