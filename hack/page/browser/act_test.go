@@ -42,6 +42,22 @@ func TestActionThatTheUserMayNotIsGreyedWithTheRight(t *testing.T) {
 	}
 }
 
+// What is pressed between the two would go to the page behind the dialog.
+func TestDialogIsModalAsSoonAsItIsInThePage(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(false)), look{route: releaseOfWeb})
+	page.shows(".actions", "Roll back…")
+	page.until(`!document.querySelector(".actions button").disabled`)
+	if isModal := eval[bool](page, `new Promise((done) => {
+		new MutationObserver((_, watch) => {
+			const dialog = document.querySelector("dialog");
+			if (dialog) { watch.disconnect(); done(dialog.matches(":modal")); }
+		}).observe(document, { childList: true, subtree: true });
+		document.querySelector(".actions button").click();
+	})`); !isModal {
+		t.Error("the dialog comes into the page before it is modal")
+	}
+}
+
 func TestDialogIsUsedByKeyboardAlone(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	page := open(t, of, look{route: releaseOfWeb})
@@ -63,7 +79,7 @@ func TestDialogIsUsedByKeyboardAlone(t *testing.T) {
 	for range 12 {
 		page.press(tabKey)
 		if !eval[bool](page, `document.activeElement === document.body || document.querySelector("dialog").contains(document.activeElement)`) {
-			t.Fatal("the focus leaves the dialog")
+			t.Fatalf("the focus leaves the dialog for %s", eval[string](page, "document.activeElement.outerHTML"))
 		}
 	}
 	page.press(escape)

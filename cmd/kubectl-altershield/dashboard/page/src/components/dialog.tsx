@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { post } from "../api";
 import { actOf } from "../commands";
 import type { Reference } from "../route";
@@ -20,9 +20,10 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
   const [answer, keep] = useState<Requested | undefined>(undefined);
   const [failure, fail] = useState<Error | undefined>(undefined);
 
-  useEffect(() => { dialog.current?.showModal(); }, []);
+  // Before the browser paints: a key pressed in between would go to the page behind.
+  useLayoutEffect(() => { dialog.current?.showModal(); }, []);
   // The heading, not the button that acts: a second press of the same key must not act.
-  useEffect(() => { if (phase === "preview" || phase === "done") heading.current?.focus(); }, [phase]);
+  useLayoutEffect(() => { if (phase === "preview" || phase === "done") heading.current?.focus(); }, [phase]);
 
   const send = async (dryRun: boolean) => {
     go(dryRun ? "asking" : "acting");
