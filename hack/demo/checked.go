@@ -98,14 +98,17 @@ func thirdPodFails(ctx context.Context, s *stage, server *altershield.Server) er
 	if sent := callbackTime(server); !sent.IsZero() {
 		fmt.Fprintf(s.out, "# kubectl saw the label %s after the server sent its verdict.\n", time.Since(sent).Round(10*time.Millisecond))
 	}
-	return s.await(ctx, func(table string) error {
-		for _, row := range rows(table) {
-			if len(row) > 1 && row[1] == "Suspend" {
-				return nil
-			}
+	return s.await(ctx, isSuspended, "get", "changeworkloads")
+}
+
+// isSuspended expects that one of the ChangeWorkloads failed.
+func isSuspended(table string) error {
+	for _, row := range rows(table) {
+		if len(row) > 1 && row[1] == "Suspend" {
+			return nil
 		}
-		return errors.New("a release should have the status Suspend")
-	}, "get", "changeworkloads")
+	}
+	return errors.New("a release should have the status Suspend")
 }
 
 // callbackTime returns the time at which the bad verdict was sent.

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Command demo plays the documented walkthrough on a control plane of its own: a release is recorded and checked, a bad
-// verdict suspends it, the next release is denied, a repair is admitted, releases are rolled back automatically and on request.
-// Then a test server gives the verdicts. It shows each command with its output, checks each step, and exits non-zero if one differs.
+// verdict suspends it, the next release is denied, a repair is admitted, releases are rolled back automatically and on request, and a
+// StatefulSet is released in steps. Then a test server gives the verdicts. It shows each command with its output, checks each step, and exits non-zero if one differs.
 package main
 
 import (
@@ -27,6 +27,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -87,7 +88,7 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 	if err := l.StartOperator(ctx); err != nil {
 		return err
 	}
-	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
+	if err := stage.play(ctx, slices.Concat(walkthrough(), selfHealing(), stepwise())); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks releases from now on.\n")

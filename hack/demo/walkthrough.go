@@ -118,6 +118,16 @@ func expectFirstRow(table string, want ...string) error {
 	return nil
 }
 
+// only expects one ChangeWorkload, with a status.
+func only(status string) func(string) error {
+	return func(table string) error {
+		if got := rows(table); len(got) != 1 || got[0][1] != status {
+			return fmt.Errorf("there should be one release, with the status %s", status)
+		}
+		return nil
+	}
+}
+
 const nextRelease = `{"spec":{"template":{"metadata":{"labels":{"test":"test"}}}}}`
 
 func nextReleaseIsDenied(ctx context.Context, s *stage) error {
@@ -177,10 +187,5 @@ func normalReleasesWork(ctx context.Context, s *stage) error {
 	if err := s.must(ctx, "deployment.apps/sleep patched", "patch", "deployment", "sleep", "--type=merge", "-p", nextRelease); err != nil {
 		return err
 	}
-	return s.await(ctx, func(table string) error {
-		if got := rows(table); len(got) != 1 || got[0][1] != "Success" {
-			return errors.New("the new release should be the only one, with the status Success")
-		}
-		return nil
-	}, "get", "changeworkloads")
+	return s.await(ctx, only("Success"), "get", "changeworkloads")
 }
