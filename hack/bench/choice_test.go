@@ -55,7 +55,7 @@ func TestPluginCommandRunReportsWhatIsPrinted(t *testing.T) {
 	took, err := (pluginCommand{line: "1 verified", prints: "1 verified"}).run(t.Context(), "echo", "")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(took.time).To(BeNumerically(">", 0))
-	figures := pluginFigures(fleet{}, fleet{}, map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
+	figures := waitedFigures(loadPlugin, "", pluginCommands(fleet{}, fleet{}), map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
 	g.Expect([]string{figures[0].Name, figures[1].Name}).To(Equal([]string{"list -A", "list -A, processor time"}))
 	g.Expect([]float64{figures[0].Median, figures[1].Median}).To(Equal([]float64{40, 25}))
 	_, err = (pluginCommand{line: "nothing", prints: "1 verified"}).run(t.Context(), "echo", "")
@@ -72,6 +72,10 @@ func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(unlabelled).To(Equal([]setup{{batch: 10, unlabelled: true}, {batch: 10, server: true, unlabelled: true}}))
 	g.Expect(unlabelled[1].String()).To(Equal("batches of 10, label off, server"))
+	checked, err := parseSetups("unchecked-1,server-paced-10")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(checked).To(Equal([]setup{{batch: 1, policies: "unchecked"}, {batch: 10, server: true, policies: "paced"}}))
+	g.Expect(checked[1].String()).To(Equal("batches of 10, paced, server"))
 	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, server: true}}))
 	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
 	g.Expect(setup{}.String()).To(Equal("native"))
@@ -79,7 +83,7 @@ func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
 		{batch: 1}, {batch: 10, server: true}, {batch: 1, manager: "/before"}, {batch: 10, server: true, manager: "/before"},
 	}))
 	g.Expect(setup{batch: 10, server: true, manager: "/before"}.String()).To(Equal("batches of 10, server, other manager"))
-	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1,,2"} {
+	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1,,2", "paced-", "calm-1", "-1"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)
 	}

@@ -92,7 +92,9 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	figures = append(figures, growthFigures([]point{{}, {pods: 1000}, {pods: 10_000}}, []point{{pods: 1000}, {pods: 1000, others: 1}})...)
 	figures = append(figures, verdictFigures([]float64{1})...)
 	figures = append(figures, stuckFigures(make([]time.Duration, 20))...)
-	figures = append(figures, pluginFigures(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000}, nil)...)
+	many, big := fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000}
+	figures = append(figures, waitedFigures(loadPlugin, pluginSetup(many, big), pluginCommands(many, big), nil)...)
+	figures = append(figures, chains{workloads: 100, releases: 100}.figures(0, 0, 0, nil)...)
 	for _, beside := range []string{"no objects", "1,000 Deployments", "10,000 more releases", "10,000 more releases, server"} {
 		figures = append(figures, restFigures(beside, 0, process.Usage{}, 0, 0)...)
 	}

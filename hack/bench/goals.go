@@ -52,6 +52,11 @@ const (
 	pluginListAll = "list -A --all"
 	pluginStatus  = "status of the big one"
 	pluginHistory = "history of the big one"
+
+	recordsSetup = "10000 records"
+	exportCSV    = "export as CSV"
+	exportHTML   = "export as HTML"
+	exportVerify = "export --verify"
 )
 
 // goal is the upper limit of a figure.
@@ -130,5 +135,8 @@ func otherGoals() []goal {
 		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginList, 1000},
 		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginListAll, 1000},
 		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginStatus, 1000},
+		{loadRecords, recordsSetup, exportCSV, 10_000},
+		{loadRecords, recordsSetup, exportHTML, 10_000},
+		{loadRecords, recordsSetup, exportVerify, 10_000},
 	}
 }

@@ -36,6 +36,7 @@ const (
 	loadRest        = "rest"
 	loadGrowth      = "growth"
 	loadPlugin      = "plugin"
+	loadRecords     = "records"
 
 	loadDeclared          = "declared"
 	loadDeclaredAdmission = "declared-admission"
@@ -69,6 +70,7 @@ func loads() []load {
 		{name: loadRest, run: runRest(1000, 10_000)},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
 		{name: loadPlugin, run: runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000})},
+		{name: loadRecords, run: runRecords(chains{workloads: 100, releases: 100})},
 		{name: loadDeclared, run: runDeclared(fleet{deployments: 50, replicas: 10})},
 		{name: loadDeclaredAdmission, run: runDeclaredAdmission},
 		{name: loadDeclaredRest, run: runDeclaredRest(2000, 1000)},

@@ -70,17 +70,12 @@ func runPlugin(many, big fleet) func(context.Context, *bench) ([]Figure, error) 
 			}
 			b.logf("%s: %d Deployments of %d pods verified after %s", of.namespace, of.deployments, of.replicas, created.verified.Round(time.Second))
 		}
-		took := map[string][]waited{}
-		for _, command := range pluginCommands(many, big) {
-			for range pluginRuns {
-				one, err := command.run(ctx, b.plugin, l.Plane.Kubeconfig())
-				if err != nil {
-					return nil, err
-				}
-				took[command.name] = append(took[command.name], one)
-			}
+		commands := pluginCommands(many, big)
+		took, err := runEach(ctx, commands, b.plugin, l.Plane.Kubeconfig())
+		if err != nil {
+			return nil, err
 		}
-		return pluginFigures(many, big, took), nil
+		return waitedFigures(loadPlugin, pluginSetup(many, big), commands, took), nil
 	}
 }
 
@@ -90,15 +85,30 @@ type waited struct {
 	time, processor time.Duration
 }
 
-// pluginFigures returns the figures of the runs of each command.
-func pluginFigures(many, big fleet, took map[string][]waited) []Figure {
+// runEach runs each command several times, and returns what it took, by name.
+func runEach(ctx context.Context, commands []pluginCommand, program, kubeconfig string) (map[string][]waited, error) {
+	took := map[string][]waited{}
+	for _, command := range commands {
+		for range pluginRuns {
+			one, err := command.run(ctx, program, kubeconfig)
+			if err != nil {
+				return nil, err
+			}
+			took[command.name] = append(took[command.name], one)
+		}
+	}
+	return took, nil
+}
+
+// waitedFigures returns the figures of the runs of each command.
+func waitedFigures(load, setup string, commands []pluginCommand, took map[string][]waited) []Figure {
 	var figures []Figure
-	for _, command := range pluginCommands(many, big) {
+	for _, command := range commands {
 		var times, processor []float64
 		for _, one := range took[command.name] {
 			times, processor = append(times, one.time.Seconds()*1000), append(processor, one.processor.Seconds()*1000)
 		}
-		figure := Figure{Load: loadPlugin, Setup: pluginSetup(many, big), Name: command.name, Unit: "ms", Summary: summarize(times)}
+		figure := Figure{Load: load, Setup: setup, Name: command.name, Unit: "ms", Summary: summarize(times)}
 		figures = append(figures, figure)
 		figure.Name, figure.Summary = command.name+", processor time", summarize(processor)
 		figures = append(figures, figure)

@@ -36,6 +36,7 @@ type setup struct {
 	server bool
 	// unlabelled turns the label of finished pods off.
 	unlabelled bool
+	policies   policies
 	// manager is the program of a manager to compare with that of the lab, empty for the latter.
 	manager string
 	// peer runs instead of the operator, nil for none.
@@ -54,6 +55,9 @@ func (s setup) String() string {
 	name := fmt.Sprintf("batches of %d", s.batch)
 	if s.unlabelled {
 		name += ", label off"
+	}
+	if s.policies != installed {
+		name += ", " + string(s.policies)
 	}
 	if s.server {
 		name += ", server"
@@ -74,17 +78,23 @@ func withOther(setups []setup, manager string) []setup {
 	return both
 }
 
-// parseSetups parses setups such as 1,10,server-1: sizes of batches, with and without the test server.
+// parseSetups parses setups such as 1,10,server-1: sizes of batches, after what else is so, such as server-unlabelled-paced-10.
 func parseSetups(text string) ([]setup, error) {
 	var setups []setup
 	for name := range strings.SplitSeq(text, ",") {
 		size, server := strings.CutPrefix(name, "server-")
 		size, unlabelled := strings.CutPrefix(size, "unlabelled-")
-		batch, err := strconv.Atoi(size)
-		if err != nil || batch < 1 {
-			return nil, fmt.Errorf("setup %q: expected a batch size, with an optional prefix server-, unlabelled- or server-unlabelled-", name)
+		s := setup{server: server, unlabelled: unlabelled}
+		for _, named := range []policies{unchecked, paced} {
+			if rest, isNamed := strings.CutPrefix(size, string(named)+"-"); isNamed {
+				s.policies, size = named, rest
+			}
 		}
-		setups = append(setups, setup{batch: batch, server: server, unlabelled: unlabelled})
+		var err error
+		if s.batch, err = strconv.Atoi(size); err != nil || s.batch < 1 {
+			return nil, fmt.Errorf("setup %q: expected a batch size, after any of server-, unlabelled-, and %s- or %s-, in this order", name, unchecked, paced)
+		}
+		setups = append(setups, s)
 	}
 	return setups, nil
 }
@@ -117,6 +127,9 @@ func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
 		return err
 	}
 	if err := l.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.unlabelled, ""); err != nil {
+		return err
+	}
+	if err := s.policies.apply(ctx, l); err != nil {
 		return err
 	}
 	return l.Quiet(ctx)
