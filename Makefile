@@ -48,7 +48,7 @@ PROCS ?= 2
 GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
 
 # Control planes, the compiler and the linker allocate much: with rarer garbage collections the specs need a third less CPU time.
-test test-compile test-full coverage: export GOGC ?= 400
+test test-compile test-oldest test-full coverage: export GOGC ?= 400
 
 ##@ The two commands
 
@@ -71,11 +71,17 @@ test: assets ## Run all but the slow tests: unit and component tests, and system
 test-compile: ## Compile the dependencies of the tests, so that `make test` finds a warm cache.
 	CGO_ENABLED=0 go build ./...
 
+.PHONY: test-oldest
+test-oldest: ## Run the system tests of `make test` on the oldest tested Kubernetes, 1.33.
+	programs=$$(go run ./hack/local assets --kubernetes=1.33) && \
+		KUBEBUILDER_ASSETS=$$programs CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
+
 .PHONY: test-full
-test-full: assets ## Run all tests, with the race detector where there is a C compiler.
+test-full: assets ## Run all tests, with the race detector where there is a C compiler, and test-oldest.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
 	$(TEST_ENV) go test $(RACE) -p 1 -timeout 60m $(call without_system,./...)
 	$(TEST_ENV) $(GINKGO) $(RACE) $(SYSTEM)
+	@$(MAKE) test-oldest
 
 ##@ Local cluster
 

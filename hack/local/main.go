@@ -101,10 +101,18 @@ func run(ctx context.Context, args []string) error {
 }
 
 func printAssets(ctx context.Context, name string, args []string, line func(assets.Assets) string) error {
-	if err := parse(newFlags(name), args); err != nil {
+	flags := newFlags(name)
+	minor := flags.String("kubernetes", "", "`minor` version of Kubernetes, such as 1.33, in place of the newest one")
+	if err := parse(flags, args); err != nil {
 		return err
 	}
-	programs, err := assets.Ensure(ctx, os.Stderr)
+	ensure := assets.Ensure
+	if *minor != "" {
+		ensure = func(ctx context.Context, out io.Writer) (assets.Assets, error) {
+			return assets.EnsureMinor(ctx, out, *minor)
+		}
+	}
+	programs, err := ensure(ctx, os.Stderr)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/traas-stack/altershield-operator/hack/local/lock"
 )
@@ -45,8 +46,11 @@ const (
 	Crane      = "crane"
 )
 
-// kubernetesVersion is the version of hack/controlplane/kubernetes/go.mod; it names the folder in the store.
-const kubernetesVersion = "1.36.3"
+// The versions of Kubernetes, those of hack/controlplane/kubernetes-<minor>/go.mod; they name folders in the store.
+const (
+	newest = "1.36.3"
+	oldest = "1.33.13"
+)
 
 // containerdVersion is the version that nodes report, that of hack/controlplane/containerd/go.mod.
 const containerdVersion = "2.2.1"
@@ -75,12 +79,22 @@ func (a Assets) missing(wanted []program) []program {
 // otherwise setup-envtest's own store, after building the missing ones, which takes minutes and prints its progress to out. It is
 // safe for concurrent use by several processes.
 func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
-	return ensure(ctx, out, append(controlPlane(), kwok()))
+	return ensure(ctx, out, append(controlPlane(newest), kwok()))
+}
+
+// EnsureMinor does the same for a minor version of Kubernetes, such as 1.33, but only looks into the store.
+func EnsureMinor(ctx context.Context, out io.Writer, minor string) (Assets, error) {
+	for _, version := range []string{newest, oldest} {
+		if minorOf(version) == minor {
+			return ensureStored(ctx, out, version, append(controlPlane(version), kwok()))
+		}
+	}
+	return Assets{}, fmt.Errorf("Kubernetes %s can't be built here: only %s and %s can", minor, minorOf(oldest), minorOf(newest))
 }
 
 // EnsureNode does the same with the programs of a control plane with real nodes.
 func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
-	return ensure(ctx, out, append(controlPlane(), node()...))
+	return ensure(ctx, out, append(controlPlane(newest), node()...))
 }
 
 func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error) {
@@ -92,7 +106,11 @@ func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error
 		}
 		return Assets{Dir: dir}, nil
 	}
-	dir, err := storeDir(runtime.GOOS, runtime.GOARCH, os.Getenv)
+	return ensureStored(ctx, out, newest, wanted)
+}
+
+func ensureStored(ctx context.Context, out io.Writer, version string, wanted []program) (Assets, error) {
+	dir, err := storeDir(version, runtime.GOOS, runtime.GOARCH, os.Getenv)
 	if err != nil {
 		return Assets{}, err
 	}
@@ -116,8 +134,11 @@ func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error
 	return store, nil
 }
 
-// storeDir returns the folder where setup-envtest keeps the programs for a platform.
-func storeDir(goos, goarch string, getenv func(string) string) (string, error) {
+// minorOf returns the minor version of a version: 1.33 of 1.33.13.
+func minorOf(version string) string { return version[:strings.LastIndex(version, ".")] }
+
+// storeDir returns the folder where setup-envtest keeps the programs of a version for a platform.
+func storeDir(version, goos, goarch string, getenv func(string) string) (string, error) {
 	home := getenv("HOME")
 	var base string
 	switch {
@@ -130,5 +151,5 @@ func storeDir(goos, goarch string, getenv func(string) string) (string, error) {
 	default:
 		return "", fmt.Errorf("no folder for the control plane programs: set HOME, or KUBEBUILDER_ASSETS to a folder that has them")
 	}
-	return filepath.Join(base, "k8s", kubernetesVersion+"-"+goos+"-"+goarch), nil
+	return filepath.Join(base, "k8s", version+"-"+goos+"-"+goarch), nil
 }

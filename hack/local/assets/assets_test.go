@@ -41,7 +41,7 @@ func TestStoreDirIsSetupEnvtests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			dir, err := storeDir(c.goos, "arm64", func(key string) string { return c.env[key] })
+			dir, err := storeDir("1.36.3", c.goos, "arm64", func(key string) string { return c.env[key] })
 			g.Expect(dir).To(Equal(c.dir))
 			g.Expect(err != nil).To(Equal(c.dir == ""))
 		})
@@ -51,11 +51,30 @@ func TestStoreDirIsSetupEnvtests(t *testing.T) {
 func TestEnsureUsesACompleteFolderAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
-	for _, p := range append(controlPlane(), kwok()) {
+	for _, p := range append(controlPlane("1.36.3"), kwok()) {
 		g.Expect(os.WriteFile(filepath.Join(dir, p.name), nil, 0o755)).To(Succeed())
 	}
 	t.Setenv("KUBEBUILDER_ASSETS", dir)
 	g.Expect(Ensure(t.Context(), io.Discard)).To(Equal(Assets{Dir: dir}))
+}
+
+func TestEnsureMinorNamesTheMinorsThatCanBeBuilt(t *testing.T) {
+	_, err := EnsureMinor(t.Context(), io.Discard, "1.3")
+	NewWithT(t).Expect(err).To(MatchError("Kubernetes 1.3 can't be built here: only 1.33 and 1.36 can"))
+}
+
+// The version of a folder of the store, and what its API server says, is that of the module it is built from.
+func TestVersionsAreThoseOfTheModules(t *testing.T) {
+	for _, version := range []string{newest, oldest} {
+		t.Run(version, func(t *testing.T) {
+			g := NewWithT(t)
+			server := kubernetes(version, APIServer, "")
+			pinned, err := os.ReadFile(filepath.Join("../../controlplane", server.module, "go.mod"))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(pinned)).To(ContainSubstring("k8s.io/kubernetes v" + version + " "))
+			g.Expect(server.variables).To(ContainElements(HaveSuffix("gitVersion=v"+version), HaveSuffix("gitMinor="+version[2:4])))
+		})
+	}
 }
 
 func TestMissingPrograms(t *testing.T) {
@@ -65,7 +84,7 @@ func TestMissingPrograms(t *testing.T) {
 	g.Expect(os.WriteFile(filepath.Join(dir, KWOK), nil, 0o644)).To(Succeed()) // not executable
 	g.Expect(os.Mkdir(filepath.Join(dir, Kubectl), 0o755)).To(Succeed())
 	var names []string
-	for _, p := range (Assets{Dir: dir}).missing(append(controlPlane(), kwok())) {
+	for _, p := range (Assets{Dir: dir}).missing(append(controlPlane("1.36.3"), kwok())) {
 		names = append(names, p.name)
 	}
 	g.Expect(names).To(ConsistOf(KWOK, APIServer, ControllerManager, Scheduler, Kubectl))

@@ -52,24 +52,25 @@ type program struct {
 }
 
 // kubernetes returns a command of Kubernetes; the long builds share most of their packages with the first one.
-func kubernetes(name, takes string) program {
-	const version = "k8s.io/component-base/version."
-	return program{name: name, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, takes: takes, variables: []string{
-		version + "gitVersion=v" + kubernetesVersion,
-		version + "gitMajor=1",
-		version + "gitMinor=36",
-		version + "gitTreeState=clean",
+func kubernetes(version, name, takes string) program {
+	const variable = "k8s.io/component-base/version."
+	minor := minorOf(version)
+	return program{name: name, module: "kubernetes-" + minor, pkg: "k8s.io/kubernetes/cmd/" + name, takes: takes, variables: []string{
+		variable + "gitVersion=v" + version,
+		variable + "gitMajor=1",
+		variable + "gitMinor=" + strings.TrimPrefix(minor, "1."),
+		variable + "gitTreeState=clean",
 	}}
 }
 
-// controlPlane returns the programs of a control plane.
-func controlPlane() []program {
+// controlPlane returns the programs of a control plane of a version of Kubernetes.
+func controlPlane(version string) []program {
 	return []program{
 		{name: Etcd, module: "etcd", pkg: "go.etcd.io/etcd/server/v3", takes: "half a minute"},
-		kubernetes(APIServer, "3 to 6 minutes"),
-		kubernetes(ControllerManager, "1 to 2 minutes"),
-		kubernetes(Scheduler, "10 seconds"),
-		kubernetes(Kubectl, "half a minute"),
+		kubernetes(version, APIServer, "3 to 6 minutes"),
+		kubernetes(version, ControllerManager, "1 to 2 minutes"),
+		kubernetes(version, Scheduler, "10 seconds"),
+		kubernetes(version, Kubectl, "half a minute"),
 	}
 }
 
@@ -81,8 +82,8 @@ func kwok() program {
 // node returns the programs of real nodes; crane is their registry.
 func node() []program {
 	return []program{
-		kubernetes(Kubelet, "1 to 2 minutes"),
-		kubernetes(KubeProxy, "10 seconds"),
+		kubernetes(newest, Kubelet, "1 to 2 minutes"),
+		kubernetes(newest, KubeProxy, "10 seconds"),
 		containerd(Containerd, "a minute"),
 		containerd(Shim, "10 seconds"),
 		containerd(Ctr, "10 seconds"),

@@ -1,4 +1,4 @@
-module github.com/traas-stack/altershield-operator/hack/controlplane/kubernetes
+module github.com/traas-stack/altershield-operator/hack/controlplane/kubernetes-1.36
 
 go 1.26.0
 
