@@ -58,6 +58,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/delivery"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
+	"github.com/traas-stack/altershield-operator/controllers/platform/apiserver"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
@@ -166,8 +167,23 @@ func connect(ctx context.Context) (kubeconfig *rest.Config, operator string, err
 	if err != nil {
 		return nil, "", fmt.Errorf("loading the kubeconfig: %w", err)
 	}
-	operator, err = selfUsername(ctx, kubeconfig)
-	return kubeconfig, operator, err
+	clientset, err := kubernetes.NewForConfig(kubeconfig)
+	if err != nil {
+		return nil, "", fmt.Errorf("creating a client: %w", err)
+	}
+	operator, err = selfUsername(ctx, clientset)
+	if err != nil {
+		return nil, "", err
+	}
+	if server, err := clientset.ServerVersionWithContext(ctx); err != nil { // some clusters show it to few users
+		ctrl.Log.Error(err, "The version of the API server is unknown")
+	} else {
+		ctrl.Log.Info("Connected to the API server", "version", server.GitVersion)
+		for _, lack := range apiserver.Lacks(server.GitVersion) {
+			ctrl.Log.Info("The API server lacks " + lack)
+		}
+	}
+	return kubeconfig, operator, nil
 }
 
 // refuseAPIServer has no source lead to the API server of a kubeconfig.
@@ -189,11 +205,7 @@ func apiServers(kubeconfig string) []string {
 }
 
 // selfUsername returns the user name of the operator at the API server. The webhooks admit its own updates.
-func selfUsername(ctx context.Context, kubeconfig *rest.Config) (string, error) {
-	clientset, err := kubernetes.NewForConfig(kubeconfig)
-	if err != nil {
-		return "", fmt.Errorf("creating a client: %w", err)
-	}
+func selfUsername(ctx context.Context, clientset *kubernetes.Clientset) (string, error) {
 	review, err := clientset.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("requesting the operator's own user name from the API server: %w", err)

@@ -23,8 +23,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -190,6 +188,7 @@ var _ = Describe("A part is away:", func() {
 	Context("all replicas:", slow, Ordered, ContinueOnFailure, func() {
 		var away away
 		BeforeAll(func(ctx context.Context) {
+			needsGatePolicy()
 			away = prepareAway(ctx)
 			Expect(manager.Stop(ctx)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) { Expect(manager.Start(ctx)).To(Succeed()) })
@@ -245,9 +244,7 @@ var _ = Describe("A part is away:", func() {
 		var away away
 		BeforeAll(func(ctx context.Context) {
 			away = prepareAway(ctx)
-			binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gates"}}
-			restored(ctx, binding)
-			Expect(kube.Delete(ctx, binding)).To(Succeed())
+			withoutGatePolicy(ctx)
 			Expect(manager.Stop(ctx)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) { Expect(manager.Start(ctx)).To(Succeed()) })
 			Eventually(gatesOf(ctx, newPod(away.ongoing[with].namespace, "start"))).Should(BeEmpty())

@@ -152,16 +152,17 @@ var _ = Describe("With failurePolicy Ignore and the policies", Ordered, func() {
 	})
 })
 
-// failOpenConfig returns config/local with config/components/fail-open.
+// failOpenConfig returns the installed kustomization with config/components/fail-open.
 func failOpenConfig() string {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
-	config, err := filepath.Abs(filepath.Join("..", "config"))
+	config, err := filepath.Rel(dir, settings.Config)
 	Expect(err).NotTo(HaveOccurred())
-	from, err := filepath.Rel(dir, config)
+	component, err := filepath.Abs(filepath.Join("..", "config", "components", "fail-open"))
 	Expect(err).NotTo(HaveOccurred())
-	Expect(os.WriteFile(filepath.Join(dir, "kustomization.yaml"), fmt.Appendf(nil,
-		"resources: [%[1]s/local]\ncomponents: [%[1]s/components/fail-open]\n", from), 0o600)).To(Succeed())
+	component, err = filepath.Rel(dir, component)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(filepath.Join(dir, "kustomization.yaml"), fmt.Appendf(nil, "resources: [%s]\ncomponents: [%s]\n", config, component), 0o600)).To(Succeed())
 	return dir
 }
 

@@ -19,20 +19,16 @@ package controllers_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -64,62 +60,68 @@ var _ = Describe("Gates of pods, without the operator,", Ordered, ContinueOnFail
 				},
 			})).To(Succeed())
 		}
-		Eventually(gatesOf(ctx, newPod(namespace, "start"))).Should(Equal("start: altershield.defense.antgroup.com/verified"))
 	})
 
-	DescribeTable("are added by the API server", func(ctx context.Context, gate string, change func(*corev1.Pod), expected string) {
-		pod := newPod(namespace, gate)
-		if change != nil {
-			change(pod)
-		}
-		Expect(gatesOf(ctx, pod)()).To(Equal(expected))
-	},
-		Entry("to start", "start", nil, "start: altershield.defense.antgroup.com/verified"),
-		Entry("to be ready", "ready", nil, "ready: altershield.defense.antgroup.com/verified"),
-		Entry("beside others to start", "start", func(pod *corev1.Pod) {
-			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
-		}, "start: example.com/quota start: altershield.defense.antgroup.com/verified"),
-		Entry("beside others to be ready", "ready", func(pod *corev1.Pod) {
-			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/balancer"}}
-		}, "ready: example.com/balancer ready: altershield.defense.antgroup.com/verified"),
-		Entry("once to start", "start", func(pod *corev1.Pod) {
-			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: podGate}}
-		}, "start: altershield.defense.antgroup.com/verified"),
-		Entry("once to be ready", "ready", func(pod *corev1.Pod) {
-			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: podGate}}
-		}, "ready: altershield.defense.antgroup.com/verified"),
-		Entry("not to a pod of a verified version", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
-		Entry("not to one of a verified version that is to be ready", "ready", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
-		Entry("to start, to a pod that a StatefulSet gained", "start", ordinal("20"), "start: altershield.defense.antgroup.com/verified"),
-		Entry("to start and to be ready, to such a pod", "ready", ordinal("20"),
-			"start: altershield.defense.antgroup.com/verified ready: altershield.defense.antgroup.com/verified"),
-		Entry("not to a pod that it had before", "start", ordinal("19"), ""),
-		Entry("to be ready, to a pod that it had before", "ready", ordinal("19"), "ready: altershield.defense.antgroup.com/verified"),
-		Entry("to start, where it isn't known which it had", "start", func(pod *corev1.Pod) { pod.Labels["apps.kubernetes.io/pod-index"] = "19" },
-			"start: altershield.defense.antgroup.com/verified"),
-		Entry("to start, to a pod whose ordinal is none", "start", ordinal("x"), "start: altershield.defense.antgroup.com/verified"),
-		Entry("to start, to a pod without an ordinal", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = numberedVersion },
-			"start: altershield.defense.antgroup.com/verified"),
-		Entry("not for another value of the label", "never", nil, ""),
-		Entry("not to a pod without the label", "start", func(pod *corev1.Pod) { delete(pod.Labels, gateLabel) }, ""),
-		Entry("not to a pod without a version, which nothing would let start", "start", func(pod *corev1.Pod) { delete(pod.Labels, versionLabel) }, ""),
-		Entry("not to a pod that nothing controls", "start", func(pod *corev1.Pod) { pod.OwnerReferences = nil }, ""),
-		Entry("not to a pod on a given node, which must have none", "start", func(pod *corev1.Pod) { pod.Spec.NodeName = "node-1" }, ""),
-		Entry("not where there is no ReleaseGate", "start", func(pod *corev1.Pod) { pod.Namespace = without }, ""),
-		Entry("not in a namespace that isn't opted in", "start", func(pod *corev1.Pod) { pod.Namespace = outside }, ""),
-	)
+	Context("which the API server adds,", Ordered, ContinueOnFailure, func() {
+		BeforeAll(func(ctx context.Context) {
+			needsGatePolicy()
+			Eventually(gatesOf(ctx, newPod(namespace, "start"))).Should(Equal("start: altershield.defense.antgroup.com/verified"))
+		})
 
-	It("follow the ReleaseGate", func(ctx context.Context) {
-		gate := &appv1alpha1.ReleaseGate{ObjectMeta: metav1.ObjectMeta{Namespace: without, Name: "altershield"}}
-		pod := newPod(without, "start")
-		Expect(kube.Create(ctx, gate)).To(Succeed())
-		Eventually(gatesOf(ctx, pod)).Should(Equal("start: altershield.defense.antgroup.com/verified"), "an empty one has no verified version")
-		Expect(kube.Patch(ctx, gate, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"verified":{%q:"a"}}}`, unverifiedVersion)))).To(Succeed())
-		Eventually(gatesOf(ctx, pod)).Should(BeEmpty())
-		Expect(kube.Patch(ctx, gate, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"verified":null}}`)))).To(Succeed())
-		Eventually(gatesOf(ctx, pod)).Should(Equal("start: altershield.defense.antgroup.com/verified"))
-		Expect(kube.Delete(ctx, gate)).To(Succeed())
-		Eventually(gatesOf(ctx, pod)).Should(BeEmpty())
+		DescribeTable("are added", func(ctx context.Context, gate string, change func(*corev1.Pod), expected string) {
+			pod := newPod(namespace, gate)
+			if change != nil {
+				change(pod)
+			}
+			Expect(gatesOf(ctx, pod)()).To(Equal(expected))
+		},
+			Entry("to start", "start", nil, "start: altershield.defense.antgroup.com/verified"),
+			Entry("to be ready", "ready", nil, "ready: altershield.defense.antgroup.com/verified"),
+			Entry("beside others to start", "start", func(pod *corev1.Pod) {
+				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
+			}, "start: example.com/quota start: altershield.defense.antgroup.com/verified"),
+			Entry("beside others to be ready", "ready", func(pod *corev1.Pod) {
+				pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/balancer"}}
+			}, "ready: example.com/balancer ready: altershield.defense.antgroup.com/verified"),
+			Entry("once to start", "start", func(pod *corev1.Pod) {
+				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: podGate}}
+			}, "start: altershield.defense.antgroup.com/verified"),
+			Entry("once to be ready", "ready", func(pod *corev1.Pod) {
+				pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: podGate}}
+			}, "ready: altershield.defense.antgroup.com/verified"),
+			Entry("not to a pod of a verified version", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
+			Entry("not to one of a verified version that is to be ready", "ready", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
+			Entry("to start, to a pod that a StatefulSet gained", "start", ordinal("20"), "start: altershield.defense.antgroup.com/verified"),
+			Entry("to start and to be ready, to such a pod", "ready", ordinal("20"),
+				"start: altershield.defense.antgroup.com/verified ready: altershield.defense.antgroup.com/verified"),
+			Entry("not to a pod that it had before", "start", ordinal("19"), ""),
+			Entry("to be ready, to a pod that it had before", "ready", ordinal("19"), "ready: altershield.defense.antgroup.com/verified"),
+			Entry("to start, where it isn't known which it had", "start", func(pod *corev1.Pod) { pod.Labels["apps.kubernetes.io/pod-index"] = "19" },
+				"start: altershield.defense.antgroup.com/verified"),
+			Entry("to start, to a pod whose ordinal is none", "start", ordinal("x"), "start: altershield.defense.antgroup.com/verified"),
+			Entry("to start, to a pod without an ordinal", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = numberedVersion },
+				"start: altershield.defense.antgroup.com/verified"),
+			Entry("not for another value of the label", "never", nil, ""),
+			Entry("not to a pod without the label", "start", func(pod *corev1.Pod) { delete(pod.Labels, gateLabel) }, ""),
+			Entry("not to a pod without a version, which nothing would let start", "start", func(pod *corev1.Pod) { delete(pod.Labels, versionLabel) }, ""),
+			Entry("not to a pod that nothing controls", "start", func(pod *corev1.Pod) { pod.OwnerReferences = nil }, ""),
+			Entry("not to a pod on a given node, which must have none", "start", func(pod *corev1.Pod) { pod.Spec.NodeName = "node-1" }, ""),
+			Entry("not where there is no ReleaseGate", "start", func(pod *corev1.Pod) { pod.Namespace = without }, ""),
+			Entry("not in a namespace that isn't opted in", "start", func(pod *corev1.Pod) { pod.Namespace = outside }, ""),
+		)
+
+		It("follow the ReleaseGate", func(ctx context.Context) {
+			gate := &appv1alpha1.ReleaseGate{ObjectMeta: metav1.ObjectMeta{Namespace: without, Name: "altershield"}}
+			pod := newPod(without, "start")
+			Expect(kube.Create(ctx, gate)).To(Succeed())
+			Eventually(gatesOf(ctx, pod)).Should(Equal("start: altershield.defense.antgroup.com/verified"), "an empty one has no verified version")
+			Expect(kube.Patch(ctx, gate, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"verified":{%q:"a"}}}`, unverifiedVersion)))).To(Succeed())
+			Eventually(gatesOf(ctx, pod)).Should(BeEmpty())
+			Expect(kube.Patch(ctx, gate, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"verified":null}}`)))).To(Succeed())
+			Eventually(gatesOf(ctx, pod)).Should(Equal("start: altershield.defense.antgroup.com/verified"))
+			Expect(kube.Delete(ctx, gate)).To(Succeed())
+			Eventually(gatesOf(ctx, pod)).Should(BeEmpty())
+		})
 	})
 
 	It("are in policies with which the API server finds nothing wrong", func(ctx context.Context) {
@@ -225,18 +227,20 @@ var _ = Describe("A ReleasePolicy", func() {
 			Expect(kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "careful"}, &policy)).To(Succeed())
 			return policy.Status
 		}
+		by := "Webhook"
+		if gatesByPolicy() {
+			by = "MutatingAdmissionPolicy"
+		}
 		Eventually(shown).Should(And(
 			HaveField("Matched", ConsistOf(appv1alpha1.MatchedWorkload{Kind: "Deployment.apps", Namespace: namespace, Name: "sleep"})),
-			HaveField("Conditions", ConsistOf(HaveField("Reason", "Valid"), HaveField("Reason", "MutatingAdmissionPolicy"))),
+			HaveField("Conditions", ConsistOf(HaveField("Reason", "Valid"), HaveField("Reason", by))),
 		))
 		gate := client.ObjectKey{Namespace: namespace, Name: "altershield"}
 		Eventually(func() error { return kube.Get(ctx, gate, &appv1alpha1.ReleaseGate{}) }).Should(Succeed())
 		Expect(kube.Delete(ctx, &appv1alpha1.ReleaseGate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "altershield"}})).To(Succeed())
 		Eventually(func() error { return kube.Get(ctx, gate, &appv1alpha1.ReleaseGate{}) }).Should(Succeed(), "it comes back")
 
-		restored(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gates"}})
-		output, err = kubectl(ctx, "delete", "mutatingadmissionpolicybinding", "altershieldoperator-gates")
-		Expect(err).NotTo(HaveOccurred(), output)
+		withoutGatePolicy(ctx)
 		output, err = kubectl(ctx, "patch", "-n", namespace, "rp", "careful", "--type=merge", "-p", `{"spec":{"capacity":"AsDeclared"}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(shown).Should(HaveField("Conditions", ContainElement(HaveField("Reason", "Webhook"))))
@@ -251,111 +255,3 @@ var _ = Describe("A ReleasePolicy", func() {
 		Eventually(func() bool { return apierrors.IsNotFound(kube.Get(ctx, gate, &appv1alpha1.ReleaseGate{})) }).Should(BeTrue())
 	})
 })
-
-// restored creates a cluster-scoped object again after the spec, as it is now.
-func restored(ctx context.Context, object client.Object) {
-	GinkgoHelper()
-	Expect(kube.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-	object.SetResourceVersion("")
-	DeferCleanup(func(ctx context.Context) { Expect(kube.Create(ctx, object)).To(Succeed()) })
-}
-
-const (
-	opensStart      = `{"spec":{"schedulingGates":[{"$patch":"delete","name":"altershield.defense.antgroup.com/verified"}]}}`
-	opensReady      = `{"status":{"conditions":[{"type":"altershield.defense.antgroup.com/verified","status":"True"}]}}`
-	onlyTheOperator = "only the operator opens the gate of pod %s: annotate its workload with altershield.defense.antgroup.com/go-on=<release>:all; " +
-		"without the operator, first delete the ValidatingAdmissionPolicyBinding altershieldoperator-gate-opening"
-)
-
-var masters = []string{"system:masters"}
-
-// newPod returns a pod of an unverified version whose gate label has this value. A ConfigMap stands in for its controller.
-func newPod(namespace, gate string) *corev1.Pod {
-	pod := sleepPod(namespace)
-	pod.Labels = map[string]string{gateLabel: gate, versionLabel: unverifiedVersion}
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "controller", UID: "6f1", Controller: ptr.To(true)}}
-	return pod
-}
-
-// ordinal makes a pod one of a StatefulSet of 20 pods.
-func ordinal(index string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) {
-		pod.Labels[versionLabel], pod.Labels["apps.kubernetes.io/pod-index"] = numberedVersion, index
-	}
-}
-
-// gatesOf returns the gates that a pod would have.
-func gatesOf(ctx context.Context, pod *corev1.Pod) func() string {
-	return func() string {
-		created, gates := pod.DeepCopy(), ""
-		if err := kube.Create(ctx, created, client.DryRunAll); err != nil {
-			return err.Error()
-		}
-		for _, gate := range created.Spec.SchedulingGates {
-			gates += " start: " + gate.Name
-		}
-		for _, gate := range created.Spec.ReadinessGates {
-			gates += " ready: " + string(gate.ConditionType)
-		}
-		if gates == "" {
-			return ""
-		}
-		return gates[1:]
-	}
-}
-
-// gatedSet returns a ReplicaSet with pods of an unverified version.
-func gatedSet(namespace, gate string) *appsv1.ReplicaSet {
-	selector := map[string]string{"app": gate}
-	of := sleepPod(namespace)
-	of.Labels = map[string]string{gateLabel: gate, versionLabel: unverifiedVersion}
-	maps.Copy(of.Labels, selector)
-	return &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: gate},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: selector},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: of.Labels}, Spec: of.Spec},
-		},
-	}
-}
-
-// readyIn returns how many pods of a namespace are ready.
-func readyIn(ctx context.Context, namespace string) func() int {
-	return func() int {
-		var pods corev1.PodList
-		Expect(kube.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
-		count := 0
-		for _, pod := range pods.Items {
-			if slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-				return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
-			}) {
-				count++
-			}
-		}
-		return count
-	}
-}
-
-// waiting returns the pods of a gatedSet whose gate is closed.
-func waiting(ctx context.Context, namespace, gate string) func() []corev1.Pod {
-	return func() []corev1.Pod { return waitingIn(ctx, namespace, gate, client.MatchingLabels{"app": gate}) }
-}
-
-// waitingIn returns the pods of a namespace that wait at a gate.
-func waitingIn(ctx context.Context, namespace, gate string, options ...client.ListOption) (closed []corev1.Pod) {
-	var pods corev1.PodList
-	Expect(kube.List(ctx, &pods, append(options, client.InNamespace(namespace), client.MatchingLabels{gateLabel: gate})...)).To(Succeed())
-	for _, pod := range pods.Items {
-		isOpen := len(pod.Spec.SchedulingGates) == 0
-		if gate == "ready" {
-			isOpen = len(pod.Spec.ReadinessGates) == 0
-			for _, condition := range pod.Status.Conditions {
-				isOpen = isOpen || condition.Type == podGate && condition.Status == corev1.ConditionTrue
-			}
-		}
-		if !isOpen {
-			closed = append(closed, pod)
-		}
-	}
-	return closed
-}

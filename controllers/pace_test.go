@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -85,9 +84,7 @@ var _ = Describe("A paced release", func() {
 // All clusters before Kubernetes 1.36 work like this.
 var _ = Describe("A paced release whose pods get their gates from the webhook", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx context.Context) {
-		restored(ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gates"}})
-		output, err := kubectl(ctx, "delete", "mutatingadmissionpolicybinding", "altershieldoperator-gates")
-		Expect(err).NotTo(HaveOccurred(), output)
+		withoutGatePolicy(ctx)
 	})
 	pacedReleases(slow)
 })
@@ -362,6 +359,9 @@ func runAtLeast(all int, old, next string, count int) types.GomegaMatcher {
 // scaledWhileReplaced scales a StatefulSet up while its pods are being replaced, and the operator may be away.
 func scaledWhileReplaced(ctx context.Context, management string, away bool) {
 	GinkgoHelper()
+	if away {
+		needsGatePolicy()
+	}
 	namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
 	web := statefulSet(namespace, management, 20)
 	web.create(ctx)

@@ -80,20 +80,24 @@ var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) { Expect(plane.Stop(ctx)).To(Succeed()) })
 
-	root, err := filepath.Abs("..")
-	Expect(err).NotTo(HaveOccurred())
-	settings = operator.Options{
-		Dir: state, Binary: filepath.Join(shared, "manager"), Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
-	}
-	manager, err = operator.Install(ctx, plane, settings)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(manager.Start(ctx)).To(Succeed())
-
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	kube, err = client.NewWithWatch(plane.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+
+	root, err := filepath.Abs("..")
+	Expect(err).NotTo(HaveOccurred())
+	settings = operator.Options{
+		Dir: state, Binary: filepath.Join(shared, "manager"), Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
+	}
+	if !gatesByPolicy() {
+		settings.Config = filepath.Join(settings.Config, "operator")
+	}
+	manager, err = operator.Install(ctx, plane, settings)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(manager.Start(ctx)).To(Succeed())
+
 	// A workload that is created before the webhooks of its kind are called stays without a version.
 	for _, kind := range []string{"statefulsets.apps", "daemonsets.apps", "cronjobs.batch", "jobs.batch"} {
 		enforced(ctx, kind)

@@ -88,7 +88,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	for _, name := range []string{"one", "two"} {
 		state := filepath.Join(dir, name)
 		replica, err := operator.Install(ctx, plane, operator.Options{
-			Dir: state, Binary: binary, Config: filepath.Join(root, "config", "local"),
+			Dir: state, Binary: binary, Config: filepath.Join(root, "config", "local", "operator"),
 			Args: []string{"--leader-elect", "--webhook-cert-secret=webhook-server-cert", "--webhook-cert-dir=" + filepath.Join(state, "shown")},
 		})
 		Expect(err).NotTo(HaveOccurred())
