@@ -62,7 +62,7 @@ var _ = Describe("Gates of pods, without the operator,", Ordered, ContinueOnFail
 		}
 	})
 
-	Context("which the API server adds,", Ordered, ContinueOnFailure, func() {
+	Context("which the API server adds,", Ordered, func() {
 		BeforeAll(func(ctx context.Context) {
 			needsGatePolicy()
 			Eventually(gatesOf(ctx, newPod(namespace, "start"))).Should(Equal("start: altershield.defense.antgroup.com/verified"))
