@@ -21,6 +21,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -65,9 +66,9 @@ func endOf(failure *appv1alpha1.ToldFailure, releases []Beginning) (verified *me
 	return verified
 }
 
-// isOf reports whether an event is about the release of another one.
-func (e *Event) isOf(other *Event) bool {
-	return e.Workload.UID == other.Workload.UID && e.Release == other.Release && e.Began.Unix() == other.Began.Unix()
+// isOf reports whether an event is about the release of a workload that began at a time.
+func (e *Event) isOf(workload types.UID, release int64, began time.Time) bool {
+	return e.Workload.UID == workload && e.Release == release && e.Began.Unix() == began.Unix()
 }
 
 // noteFailure notes that a failure was told, so that its end is, or that its end was.
@@ -77,7 +78,7 @@ func noteFailure(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
 		return
 	}
 	status.ToldFailures = slices.DeleteFunc(status.ToldFailures, func(told appv1alpha1.ToldFailure) bool {
-		return told.Workload.UID == event.Workload.UID && told.Release == event.Release && told.StartedAt.Unix() == event.Began.Unix()
+		return event.isOf(told.Workload.UID, told.Release, told.StartedAt.Time)
 	})
 	if event.Name == appv1alpha1.NotifyRecovered {
 		return

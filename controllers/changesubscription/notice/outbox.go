@@ -150,7 +150,7 @@ func split(events []Event) []Batch {
 func Merge(events, before []Event) []Event {
 	events = slices.DeleteFunc(events, func(event Event) bool { // which was found before, while the record was there
 		return event.Inferred && slices.ContainsFunc(before, func(waiting Event) bool {
-			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(&event)
+			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(event.Workload.UID, event.Release, event.Began)
 		})
 	})
 	found := make(map[string]int, len(events))
