@@ -19,6 +19,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -112,23 +113,12 @@ func (r *Reconciler) findFreezes(ctx context.Context, search *search, object *ap
 	now, concerned := r.Clock.Now(), map[types.UID]bool{}
 	for i := range freezes.Items {
 		one := &freezes.Items[i]
-		times, problems := freeze.Check(one, r.Namespace)
-		if len(problems) > 0 {
-			continue
-		}
-		events := notice.OfFreeze(one, times, status.ToldFreezes, status.ToldUntil.Time, now)
-		if len(events) == 0 && !notice.IsToldFreeze(status, one.UID) {
-			continue
-		}
-		concerned[one.UID], err = search.isConcernedBy(ctx, one)
-		switch {
-		case err != nil:
+		events, concerns, err := search.ofFreeze(ctx, one, object, now)
+		if err != nil {
 			return nil, err
-		case concerned[one.UID]:
-			found = append(found, events...)
-		case object.Status.ObservedGeneration != object.Generation: // it is on, but the subscription selects other ones now
-			notice.ForgetFreeze(status, one.UID)
 		}
+		concerned[one.UID] = concerns
+		found = append(found, events...)
 	}
 	found = append(found, notice.OfGoneFreezes(status.ToldFreezes, func(uid types.UID) bool { return concerned[uid] }, now)...)
 	return slices.DeleteFunc(found, func(event notice.Event) bool {
@@ -138,6 +128,40 @@ func (r *Reconciler) findFreezes(ctx context.Context, search *search, object *ap
 		notice.NoteFreeze(status, &event)
 		return true
 	}), nil
+}
+
+// ofFreeze returns the events of a ChangeFreeze, and whether it is one that concerns a subscription. A subscription that is new or edited hears nothing of
+// those that are on already: their end is noted to be told.
+func (s *search) ofFreeze(
+	ctx context.Context, one *appv1alpha1.ChangeFreeze, object *appv1alpha1.ChangeSubscription, now time.Time,
+) (events []notice.Event, concerns bool, err error) {
+	times, problems := freeze.Check(one, s.Namespace)
+	if len(problems) > 0 {
+		return nil, false, nil
+	}
+	status, isNew := &object.Status, object.Status.ObservedGeneration != object.Generation
+	events = notice.OfFreeze(one, times, status.ToldFreezes, status.ToldUntil.Time, now)
+	isTold := notice.IsToldFreeze(status, one.UID)
+	if len(events) == 0 && !isTold && !times.At(now).Active {
+		return nil, false, nil
+	}
+	concerns, err = s.isConcernedBy(ctx, one)
+	newly := notice.OfNewlyConcerning(one, times, now)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !concerns && isNew: // it is on, but the subscription selects other ones now
+		notice.ForgetFreeze(status, one.UID)
+		return nil, false, nil
+	case !concerns:
+		return nil, false, nil
+	case len(events) > 0 || isTold:
+	case isNew:
+		notice.NoteFreeze(status, &newly)
+	case len(status.ToldFreezes) < appv1alpha1.MaxToldFreezes: // otherwise it may be one that was told
+		events = append(events, newly)
+	}
+	return events, true, nil
 }
 
 // isConcernedBy reports whether a ChangeFreeze freezes releases of a selected namespace.

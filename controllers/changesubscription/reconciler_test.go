@@ -17,6 +17,8 @@ package changesubscription
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -369,6 +371,89 @@ func TestReconcileNotesFreezesForThoseWhoHearOfThemOnly(t *testing.T) {
 		g.Expect(b.object().Status.ToldFreezes).To(BeEmpty(), "%v", row.events)
 		g.Expect(robot.bodies).To(HaveLen(row.noted), "%v", row.events)
 	}
+}
+
+func TestReconcileTellsAFreezeThatConcernsItByAnEdit(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	lock := lockEverywhere()
+	lock.Spec.Expires.Duration, lock.Spec.Namespaces.MatchLabels = 24*time.Hour, map[string]string{"team": "bank"}
+	b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lock, robot.subscription(ofShop))...))
+	look := func(told int) {
+		t.Helper()
+		b.step(1800)
+		b.reconcile()
+		g.Expect(robot.bodies).To(HaveLen(told))
+	}
+	freezes := func(team string) {
+		lock.Spec.Namespaces.MatchLabels["team"] = team
+		lock.Generation++
+		g.Expect(b.kube.Update(t.Context(), lock)).To(Succeed())
+	}
+	b.reconcile()
+	look(0)
+	freezes("shop")
+	robot.status = http.StatusServiceUnavailable
+	look(0)
+	b.Reconciler, robot.status = b.restarted(), http.StatusOK
+	look(1)
+	g.Expect(robot.bodies[0]).To(ContainSubstring(system + "/lock: the freeze has begun"))
+	look(1)
+	freezes("bank")
+	look(2)
+	g.Expect(robot.bodies[1]).To(ContainSubstring(system + "/lock: the freeze has ended"))
+	freezes("shop")
+	look(3)
+	g.Expect(robot.bodies[2]).To(ContainSubstring(system+"/lock: the freeze has begun"), "again")
+	g.Expect(b.kube.Delete(t.Context(), lock)).To(Succeed())
+	look(4)
+	g.Expect(robot.bodies[3]).To(ContainSubstring(system + "/lock: the freeze has ended"))
+	look(4)
+}
+
+func TestReconcileTellsOfAFreezeFromBeforeTheSubscriptionOnlyWhatFollows(t *testing.T) {
+	for name, events := range map[string][]appv1alpha1.SubscribedEvent{"a new subscription": {"All"}, "one that is edited": {"Failures"}} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			lock := lockEverywhere()
+			lock.Spec.Expires.Duration, lock.CreationTimestamp = 24*time.Hour, metav1.NewTime(testkit.Now().Add(-time.Hour))
+			b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lock, robot.subscription(ofShop, func(s *appv1alpha1.ChangeSubscription) {
+				s.Spec.Events = events
+			}))...))
+			b.reconcile()
+			object := b.object()
+			object.Spec.Events, object.Generation = []appv1alpha1.SubscribedEvent{"All"}, 2
+			g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
+			b.reconcile()
+			b.step(1800)
+			b.Reconciler = b.restarted()
+			lock.Spec.Reason, lock.Generation = "INC-7", 2
+			g.Expect(b.kube.Update(t.Context(), lock)).To(Succeed())
+			b.reconcile()
+			g.Expect(robot.bodies).To(BeEmpty(), "it is on")
+			g.Expect(b.kube.Delete(t.Context(), lock)).To(Succeed())
+			b.reconcile()
+			g.Expect(robot.bodies).To(ConsistOf(ContainSubstring(system + "/lock: the freeze has ended")))
+		})
+	}
+}
+
+func TestReconcileTellsEachOfManyFreezesOnce(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	for i := range 70 {
+		lock := lockEverywhere()
+		lock.Name, lock.UID, lock.Spec.Expires.Duration = fmt.Sprint("lock-", i), types.UID(fmt.Sprint("f-", i)), 24*time.Hour
+		g.Expect(b.kube.Create(t.Context(), lock)).To(Succeed())
+	}
+	b.reconcile()
+	for range 3 {
+		b.step(1800)
+		b.reconcile()
+	}
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("70 events")), "although the status can't note them all")
 }
 
 func TestReconcileTellsNoEndOfAFreezeThatAnEditedSubscriptionDoesNotSelect(t *testing.T) {

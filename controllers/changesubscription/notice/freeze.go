@@ -29,7 +29,7 @@ import (
 )
 
 // OfFreeze returns what happened to a ChangeFreeze with a calendar at a time or later, and since it was created, oldest first: its last beginning and its
-// last end, and what an edit of it changed. told are the freezes whose beginning was told.
+// last end, and what an edit of it changed. told are the freezes that were known to be on.
 func OfFreeze(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, told []appv1alpha1.ToldFreeze, since, now time.Time) (found []Event) {
 	state, created := times.At(now), freeze.CreationTimestamp.UTC()
 	add := func(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int64) {
@@ -78,6 +78,14 @@ func turnedOn(freeze *appv1alpha1.ChangeFreeze) time.Time {
 		return time.Time{}
 	}
 	return active.LastTransitionTime.UTC()
+}
+
+// OfNewlyConcerning returns the beginning of a ChangeFreeze that is on for a subscription that it concerns only now: an edit made it select another
+// namespace, or a namespace has other labels.
+func OfNewlyConcerning(freeze *appv1alpha1.ChangeFreeze, times calendar.Calendar, now time.Time) Event {
+	event := freezeEvent(toldOf(freeze), appv1alpha1.NotifyFreezeStarted, now, freeze.Generation)
+	event.Until = times.At(now).Until
+	return event
 }
 
 // OfGoneFreezes returns the ends of ChangeFreezes that were told and concern a subscription no longer: they are deleted, as is an incident lock that is
@@ -140,7 +148,7 @@ func ForgetFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) {
 }
 
 // NoteFreeze notes that a freeze has begun or is prolonged, so that its end is told, or that it has ended. It is called for what is told, and for what a
-// subscription to the other event doesn't hear.
+// subscription doesn't hear.
 func NoteFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
 	if !event.IsFreeze() {
 		return
