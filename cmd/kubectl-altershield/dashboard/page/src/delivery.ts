@@ -42,7 +42,12 @@ export function factsOf(items: Recorded[]): Fact[] {
   for (const item of items) {
     const of = item.workload;
     const key = [item.namespace, of.apiVersion, of.kind, of.name, of.uid].join("/");
-    byWorkload.set(key, [...(byWorkload.get(key) ?? []), item]);
+    const releases = byWorkload.get(key);
+    if (releases) {
+      releases.push(item);
+    } else {
+      byWorkload.set(key, [item]);
+    }
   }
   const facts: Fact[] = [];
   for (const releases of byWorkload.values()) {
