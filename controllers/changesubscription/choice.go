@@ -77,24 +77,22 @@ func (r *Reconciler) find(ctx context.Context, chosen choice, object *appv1alpha
 		return nil, err
 	}
 	for i := range releases.Items {
-		for _, event := range notice.Of(&releases.Items[i], begun, since) {
-			if !notice.Selects(chosen.events, &event) {
-				continue
-			}
-			selected, err := search.selects(ctx, &event)
-			if err != nil {
-				return nil, err
-			}
-			if selected {
-				found = append(found, event)
-			}
+		selected, err := search.among(ctx, notice.Of(&releases.Items[i], begun, since))
+		if err != nil {
+			return nil, err
 		}
+		found = append(found, selected...)
 	}
 	for _, event := range notice.OfFailures(status.ToldFailures, begun, r.Clock.Now()) {
 		if notice.Selects(chosen.events, &event) { // its workload may be gone
 			found = append(found, event)
 		}
 	}
+	named, err := search.findNamed(ctx, releases.Items, begun, status)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, named...)
 	slices.SortStableFunc(found, notice.Compare)
 	return found, nil
 }
@@ -191,6 +189,23 @@ type search struct {
 	choice
 	namespaces map[string]bool
 	workloads  map[types.UID]bool
+}
+
+// among returns those of some events that are selected.
+func (s *search) among(ctx context.Context, events []notice.Event) (found []notice.Event, err error) {
+	for i := range events {
+		if !notice.Selects(s.events, &events[i]) {
+			continue
+		}
+		selected, err := s.selects(ctx, &events[i])
+		if err != nil {
+			return nil, err
+		}
+		if selected {
+			found = append(found, events[i])
+		}
+	}
+	return found, nil
 }
 
 // selects reports whether the namespace and the workload of an event are selected.

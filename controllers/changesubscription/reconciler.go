@@ -92,12 +92,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&appv1alpha1.ChangeSubscription{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.ChangeWorkload{}, r.ofReleases()).
 		Watches(&appv1alpha1.ChangeFreeze{}, r.ofReleases()).
+		Watches(&appv1alpha1.ChangeApproval{}, r.ofReleases()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
 		Complete(r)
 }
 
-// ofReleases requests all subscriptions when a release changes, or a ChangeFreeze, whose status is written when it begins and ends. A request that waits already keeps its earlier time, so that there is at most one
-// each second.
+// ofReleases requests all subscriptions when a release changes, as it does after the check of each batch, a ChangeApproval, or a ChangeFreeze, whose status
+// is written when it begins and ends. A request that waits already keeps its earlier time, so that there is at most one each second.
 func (r *Reconciler) ofReleases() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	request := func(ctx context.Context, q queue) {
@@ -191,7 +192,7 @@ func isStopped(object *appv1alpha1.ChangeSubscription) bool {
 // forget makes a subscription tell nothing of what happened before.
 func (r *Reconciler) forget(object *appv1alpha1.ChangeSubscription, now time.Time) {
 	object.Status.ToldUntil, object.Status.Delivered, object.Status.Pending = &metav1.Time{Time: now.Truncate(time.Second)}, nil, 0
-	object.Status.ToldFailures, object.Status.ToldFreezes = nil, nil
+	object.Status.ToldFailures, object.Status.ToldFreezes, object.Status.OpenReleases = nil, nil, nil
 	notice.Recover(&object.Status)
 	r.lines.drop(client.ObjectKeyFromObject(object))
 	r.Metrics.waiting(object, 0)

@@ -44,6 +44,9 @@ func TestChangeSubscriptionsAreRefused(t *testing.T) {
 		"with everything": {
 			`{events: [Failures, ApprovalAwaited], ` + sink + `, environment: prod-1, language: zh, linkBase: "https://a/b", digestSeconds: 60, suspend: true, selector: {matchLabels: {a: b}}, namespaceSelector: {}}`, "",
 		},
+		"of every event": {
+			`{events: [All, Failures, ReleaseStarted, ReleaseBypassed, ReleaseVerified, RollbackVerified, ReleaseSuspended, ReleaseRecovered, ReleaseFailed, ReleaseRolledBack, ReleaseUnchecked, ReleaseSuperseded, ReleaseFrozen, ApprovalAwaited, FreezeStarted, FreezeEnded, BatchChecked, ApprovalGiven, ApprovalDenied, WorkloadDeleted], ` + sink + "}", "",
+		},
 		"without events":         {"{events: [], " + sink + "}", "spec.events in body should have at least 1 items"},
 		"of an unknown event":    {"{events: [ReleaseDenied], " + sink + "}", `Unsupported value: "ReleaseDenied"`},
 		"to an unknown receiver": {"{events: [All], sink: {type: Email, secretRef: {name: a}}}", `Unsupported value: "Email"`},

@@ -36,11 +36,11 @@ const (
 
 // SubscribedEvent is what happens to a release or a ChangeFreeze, or a group of such events.
 //
-// +kubebuilder:validation:Enum=All;Failures;ReleaseStarted;ReleaseBypassed;ReleaseVerified;RollbackVerified;ReleaseSuspended;ReleaseRecovered;ReleaseFailed;ReleaseRolledBack;ReleaseUnchecked;ReleaseSuperseded;ReleaseFrozen;ApprovalAwaited;FreezeStarted;FreezeEnded
+// +kubebuilder:validation:Enum=All;Failures;ReleaseStarted;ReleaseBypassed;ReleaseVerified;RollbackVerified;ReleaseSuspended;ReleaseRecovered;ReleaseFailed;ReleaseRolledBack;ReleaseUnchecked;ReleaseSuperseded;ReleaseFrozen;ApprovalAwaited;FreezeStarted;FreezeEnded;BatchChecked;ApprovalGiven;ApprovalDenied;WorkloadDeleted
 type SubscribedEvent string
 
 const (
-	// NotifyAll is the group of all events.
+	// NotifyAll is the group of all events but BatchChecked, ApprovalGiven, ApprovalDenied and WorkloadDeleted, which are told where they are named.
 	NotifyAll SubscribedEvent = "All"
 	// NotifyFailures is the group of ReleaseSuspended, ReleaseFailed, ReleaseRolledBack and ReleaseUnchecked, and of what ends them: ReleaseRecovered
 	// and RollbackVerified.
@@ -69,10 +69,18 @@ const (
 	NotifyFrozen SubscribedEvent = "ReleaseFrozen"
 	// NotifyApprovalAwaited means that the next step of a release needs approvals.
 	NotifyApprovalAwaited SubscribedEvent = "ApprovalAwaited"
-	// NotifyFreezeStarted means that a ChangeFreeze has begun, or is prolonged.
+	// NotifyFreezeStarted means that a ChangeFreeze has begun, for a namespace of the subscription, or is prolonged.
 	NotifyFreezeStarted SubscribedEvent = "FreezeStarted"
 	// NotifyFreezeEnded means that it has ended: by itself, by an edit, or with its deletion.
 	NotifyFreezeEnded SubscribedEvent = "FreezeEnded"
+	// NotifyBatchChecked means that a batch of pods of a release passed its check, or failed it.
+	NotifyBatchChecked SubscribedEvent = "BatchChecked"
+	// NotifyApprovalGiven means that a user approved a release.
+	NotifyApprovalGiven SubscribedEvent = "ApprovalGiven"
+	// NotifyApprovalDenied means that a user denied a release its next step.
+	NotifyApprovalDenied SubscribedEvent = "ApprovalDenied"
+	// NotifyDeleted means that a workload was deleted before its release was verified.
+	NotifyDeleted SubscribedEvent = "WorkloadDeleted"
 )
 
 // SinkType is the format of messages, and how their receiver answers.
@@ -116,6 +124,8 @@ const (
 	SinkSecretKey = "secret"
 	// MaxToldFailures is the most failures whose end a ChangeSubscription waits for.
 	MaxToldFailures = 64
+	// MaxOpenReleases is the most releases of whose workloads a ChangeSubscription tells that they are deleted.
+	MaxOpenReleases = 64
 	// MaxToldFreezes is the most ChangeFreezes whose end a ChangeSubscription waits for.
 	MaxToldFreezes = 64
 	// MaxDelivered is the most events that the status of a ChangeSubscription lists as delivered.
@@ -141,8 +151,9 @@ type SubscriptionSink struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.digestSeconds) || self.digestSeconds == 0 || self.sink.type != 'CDEvents'",message="digestSeconds is not for type CDEvents, whose events are sent one by one"
 type ChangeSubscriptionSpec struct {
 	// events are what is told: events by name, Failures for failures and what ends them, or All. ReleaseSuspended brings ReleaseRecovered with it.
+	// BatchChecked, ApprovalGiven, ApprovalDenied and WorkloadDeleted are told by name only.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=20
 	// +listType=set
 	Events []SubscribedEvent `json:"events"`
 	// namespaceSelector selects the namespaces of workloads by their labels; all of them by default.
@@ -178,8 +189,8 @@ type ChangeSubscriptionSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// ToldFailure is the failure of a release that was told. Its end is to be told, also if the record of the release is gone by then.
-type ToldFailure struct {
+// ToldRelease identifies a release whose record may be gone by the time at which its end is told.
+type ToldRelease struct {
 	// namespace is that of the workload.
 	Namespace string `json:"namespace"`
 	// workload is the workload that was released.
@@ -193,13 +204,18 @@ type ToldFailure struct {
 	// observed indicates that the kind of the workload is only observed.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
+}
+
+// ToldFailure is the failure of a release that was told. Its end is to be told, also if the record of the release is gone by then.
+type ToldFailure struct {
+	ToldRelease `json:",inline"`
 	// suspended indicates that the workload was suspended.
 	// +optional
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// ToldFreeze is a ChangeFreeze whose beginning was told, or was seen by a subscription to FreezeEnded alone. That it is prolonged or ends is to be told,
-// also if it is deleted by then.
+// ToldFreeze is a ChangeFreeze that is on. Its beginning was told, or was before the subscription, or isn't subscribed to. That it is prolonged or ends is
+// to be told, also if it is deleted by then.
 type ToldFreeze struct {
 	// namespace is that of the ChangeFreeze.
 	Namespace string `json:"namespace"`
@@ -241,8 +257,12 @@ type ChangeSubscriptionStatus struct {
 	// +listType=atomic
 	// +optional
 	ToldFailures []ToldFailure `json:"toldFailures,omitempty"`
-	// toldFreezes are the ChangeFreezes whose beginning was told, or seen by a subscription to FreezeEnded alone, and whose end was not told yet, oldest
-	// first.
+	// openReleases are the releases that are not verified, oldest first, where WorkloadDeleted is told: with the workload their records go.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	OpenReleases []ToldRelease `json:"openReleases,omitempty"`
+	// toldFreezes are the ChangeFreezes that are on and whose end is to be told, oldest first.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional

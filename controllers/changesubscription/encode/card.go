@@ -66,7 +66,7 @@ func newCard(spec *appv1alpha1.ChangeSubscriptionSpec, batch notice.Batch) card 
 			text += ", " + event.At.Format(time.RFC3339)
 		}
 		digest.Lines = append(digest.Lines, line{Label: subject(event), Text: text})
-		digest.Failure = digest.Failure || event.IsFailure()
+		digest.Failure = digest.Failure || event.IsFailure() || event.Failed
 	}
 	if more := len(batch.Events) - mostLines; more > 0 {
 		digest.Lines = append(digest.Lines, line{Label: "…", Text: fmt.Sprintf(words.more, more)})
@@ -81,7 +81,7 @@ func headed(spec *appv1alpha1.ChangeSubscriptionSpec, title string) string {
 
 func single(spec *appv1alpha1.ChangeSubscriptionSpec, words words, event *notice.Event) card {
 	title := event.Namespace + "/" + event.Workload.Name + words.colon + words.of(event)
-	one := card{Title: headed(spec, title), Failure: event.IsFailure(), Good: isGood(event)}
+	one := card{Title: headed(spec, title), Failure: event.IsFailure() || event.Failed, Good: isGood(event)}
 	add := func(label, text string) {
 		if text != "" {
 			one.Lines = append(one.Lines, line{Label: label, Text: oneline.Of(text, mostText)})
@@ -125,6 +125,8 @@ func isGood(event *notice.Event) bool {
 	switch event.Name {
 	case appv1alpha1.NotifyVerified, appv1alpha1.NotifyRollbackVerified, appv1alpha1.NotifyRecovered:
 		return true
+	case appv1alpha1.NotifyBatchChecked:
+		return !event.Failed
 	}
 	return false
 }
@@ -142,7 +144,7 @@ func verbOf(event *notice.Event) string {
 	switch event.Name {
 	case appv1alpha1.NotifyApprovalAwaited:
 		return "approve"
-	case appv1alpha1.NotifySuspended, appv1alpha1.NotifyFailed, appv1alpha1.NotifyUnchecked, appv1alpha1.NotifyFrozen:
+	case appv1alpha1.NotifySuspended, appv1alpha1.NotifyFailed, appv1alpha1.NotifyUnchecked, appv1alpha1.NotifyFrozen, appv1alpha1.NotifyApprovalDenied:
 		return "why"
 	case appv1alpha1.NotifyRolledBack, appv1alpha1.NotifyBypassed:
 		return "history"

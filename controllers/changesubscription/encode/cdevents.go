@@ -17,6 +17,7 @@ package encode
 
 import (
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -82,6 +83,10 @@ func typeOf(event *notice.Event) string {
 		if !event.Free { // otherwise no incident was detected
 			return "dev.cdevents.incident.resolved.0.3.0"
 		}
+	case appv1alpha1.NotifyBatchChecked:
+		return "dev.cdevents.testsuiterun.finished.0.3.0"
+	case appv1alpha1.NotifyDeleted:
+		return "dev.cdevents.service.removed.0.3.0"
 	case appv1alpha1.NotifyFreezeStarted:
 		return "dev.cdeventsx.altershield-freeze.started.0.1.0"
 	case appv1alpha1.NotifyFreezeEnded:
@@ -105,12 +110,25 @@ func subjectOf(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event, ki
 		return object{"id": notice.IDOf(event.Workload.UID, event.Release, event.Began, "incident", 0), "content": object{
 			"description": event.Message, "environment": environment, "service": service,
 		}}
+	case event.Name == appv1alpha1.NotifyBatchChecked:
+		return object{"id": fmt.Sprintf("%s/%d/%d", subject(event), event.Release, event.Batch), "content": batchContent(event, environment, service)}
+	case event.Name == appv1alpha1.NotifyDeleted:
+		return object{"id": subject(event), "content": object{"environment": environment}}
 	case strings.HasPrefix(kind, "dev.cdevents.service."):
 		return object{"id": subject(event), "content": object{"environment": environment, "artifactId": artifact(event, images)}}
 	}
 	return object{"id": subject(event), "content": object{
 		"environment": environment, "service": service, "release": event.Release, "version": event.Version, "reason": event.Reason, "message": event.Message,
 	}}
+}
+
+// batchContent is that of the run of a test suite: the checks of a workload.
+func batchContent(event *notice.Event, environment, suite object) object {
+	outcome := "success"
+	if event.Failed {
+		outcome = "failure"
+	}
+	return object{"environment": environment, "testSuite": suite, "outcome": outcome, "reason": event.Message}
 }
 
 func freezeContent(spec *appv1alpha1.ChangeSubscriptionSpec, event *notice.Event) object {
@@ -162,6 +180,9 @@ func customData(event *notice.Event, images []appv1alpha1.RecordedImage) object 
 		"releasedBy": event.By, "startedAt": event.Began.Format(time.RFC3339), "seconds": int64(event.At.Sub(event.Began).Seconds()),
 		"pods":    object{"desired": event.Counts.Desired, "passed": event.Counts.Passed, "failed": event.Counts.Failed},
 		"traceId": hex.EncodeToString(trace[:]),
+	}
+	if event.Batch > 0 {
+		data["batch"] = event.Batch
 	}
 	if len(event.Changes) > 0 {
 		data["changes"] = event.Changes

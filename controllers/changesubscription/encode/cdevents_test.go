@@ -85,6 +85,10 @@ func TestEveryEventIsACDEvent(t *testing.T) {
 		"ReleaseSuperseded": {"dev.cdeventsx.altershield-release.superseded.0.1.0", "custom.json"},
 		"ReleaseFrozen":     {"dev.cdeventsx.altershield-release.frozen.0.1.0", "custom.json"},
 		"ApprovalAwaited":   {"dev.cdeventsx.altershield-release.approvalawaited.0.1.0", "custom.json"},
+		"ApprovalGiven":     {"dev.cdeventsx.altershield-release.approvalgiven.0.1.0", "custom.json"},
+		"ApprovalDenied":    {"dev.cdeventsx.altershield-release.approvaldenied.0.1.0", "custom.json"},
+		"BatchChecked":      {"dev.cdevents.testsuiterun.finished.0.3.0", "testsuiterunfinished.json"},
+		"WorkloadDeleted":   {"dev.cdevents.service.removed.0.3.0", "serviceremoved.json"},
 	} {
 		t.Run(string(name), func(t *testing.T) {
 			g := NewWithT(t)
@@ -112,6 +116,18 @@ func TestEveryEventIsACDEvent(t *testing.T) {
 	first := event("ReleaseVerified", func(e *notice.Event) { e.Release = 1 })
 	_, inner := cdEvent(t, first)
 	NewWithT(t).Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "testdata", "cdevents", "servicedeployed.json")).ToAggregate()).To(Succeed())
+}
+
+func TestChecksOfBatchesAreRunsOfATestSuite(t *testing.T) {
+	for outcome, failed := range map[string]bool{"success": false, "failure": true} {
+		g := NewWithT(t)
+		_, inner := cdEvent(t, event("BatchChecked", func(e *notice.Event) { e.Batch, e.Failed, e.Message = 3, failed, "5xx above 1%" }))
+		g.Expect(inner["subject"]).To(Equal(map[string]any{"id": "shop/deployment/web/7/3", "content": map[string]any{
+			"environment": map[string]any{"id": "prod"}, "testSuite": map[string]any{"id": "shop/deployment/web"}, "outcome": outcome, "reason": "5xx above 1%",
+		}}))
+		g.Expect(inner["customData"]).To(HaveKeyWithValue("batch", BeEquivalentTo(3)))
+		g.Expect(validation.ValidateCustomResource(nil, inner, schemaOf(t, "testdata", "cdevents", "testsuiterunfinished.json")).ToAggregate()).To(Succeed())
+	}
 }
 
 func TestIncidentsHaveTheSameIDWhenTheyAreResolved(t *testing.T) {

@@ -86,6 +86,17 @@ func TestEncodeWritesTheMessagesOfTheGoldenFiles(t *testing.T) {
 		e.Changes, e.Observed = nil, true
 	})
 	attack := event("ReleaseSuspended", func(e *notice.Event) { e.By, e.Message, e.Changes = hostile, hostile, []string{hostile} })
+	passed := event("BatchChecked", func(e *notice.Event) {
+		e.Batch, e.Counts, e.Message = 2, appv1alpha1.PodCounts{Desired: 5, Passed: 5}, "no pod failed"
+	})
+	failed := event("BatchChecked", func(e *notice.Event) {
+		e.Batch, e.Failed, e.Counts = 3, true, appv1alpha1.PodCounts{Desired: 5, Passed: 3, Failed: 2}
+	})
+	given := event("ApprovalGiven", func(e *notice.Event) { e.Message = "bob approves it: CHG-7" })
+	denied := event("ApprovalDenied", func(e *notice.Event) { e.Message = "bob denies it: no tests" })
+	deleted := event("WorkloadDeleted", func(e *notice.Event) {
+		e.By, e.Changes, e.Counts, e.Message = "", nil, appv1alpha1.PodCounts{}, "the Deployment was deleted before the release was verified"
+	})
 	digest := notice.Batch{Events: []notice.Event{event("ReleaseStarted"), event("ReleaseVerified")}}
 	late := notice.Batch{Events: []notice.Event{event("ReleaseSuspended")}, Late: true}
 	for _, kind := range []appv1alpha1.SinkType{"DingTalk", "Feishu", "WeCom", "Slack", "Teams", "Plain"} {
@@ -98,6 +109,11 @@ func TestEncodeWritesTheMessagesOfTheGoldenFiles(t *testing.T) {
 			"rollback":     {spec(kind), notice.Batch{Events: []notice.Event{rollback}}},
 			"digest":       {spec(kind), digest},
 			"late-zh":      {spec(kind, chinese), late},
+			"batch":        {spec(kind), notice.Batch{Events: []notice.Event{passed}}},
+			"batch-zh":     {spec(kind, chinese), notice.Batch{Events: []notice.Event{failed}}},
+			"votes":        {spec(kind), notice.Batch{Events: []notice.Event{given, denied}}},
+			"denied-zh":    {spec(kind, chinese), notice.Batch{Events: []notice.Event{denied}}},
+			"deleted":      {spec(kind), notice.Batch{Events: []notice.Event{deleted}}},
 			"hostile":      {spec(kind), notice.Batch{Events: []notice.Event{attack}}},
 		} {
 			t.Run(string(kind)+" "+name, func(t *testing.T) {
@@ -142,6 +158,7 @@ func names() []appv1alpha1.SubscribedEvent {
 	return []appv1alpha1.SubscribedEvent{
 		"ReleaseStarted", "ReleaseBypassed", "ReleaseVerified", "RollbackVerified", "ReleaseSuspended", "ReleaseRecovered", "ReleaseFailed",
 		"ReleaseRolledBack", "ReleaseUnchecked", "ReleaseSuperseded", "ReleaseFrozen", "ApprovalAwaited", "FreezeStarted", "FreezeEnded",
+		"BatchChecked", "ApprovalGiven", "ApprovalDenied", "WorkloadDeleted",
 	}
 }
 
@@ -150,6 +167,7 @@ func TestMessagesTellTheNextCommand(t *testing.T) {
 		"ReleaseSuspended":  "kubectl altershield why deployment/web -n shop",
 		"ApprovalAwaited":   "kubectl altershield approve deployment/web -n shop",
 		"ReleaseRolledBack": "kubectl altershield history deployment/web -n shop",
+		"ApprovalDenied":    "kubectl altershield why deployment/web -n shop",
 		"ReleaseVerified":   "",
 	} {
 		one := event(name)

@@ -28,6 +28,8 @@ type words struct {
 	events map[appv1alpha1.SubscribedEvent]string
 	// free is the text of a release that recovered and was not suspended.
 	free string
+	// failedBatch is the format of a batch that failed.
+	failedBatch string
 	// prolonged is the format of a freeze that ends later.
 	prolonged string
 	// numbered joins the number of a release and what happened to it.
@@ -53,6 +55,10 @@ func (w words) of(event *notice.Event) string {
 		return text
 	case event.Free:
 		text = w.free
+	case event.Failed:
+		text = fmt.Sprintf(w.failedBatch, event.Batch)
+	case event.Batch > 0:
+		text = fmt.Sprintf(text, event.Batch)
 	}
 	return fmt.Sprintf(w.numbered, event.Release, text)
 }
@@ -74,8 +80,12 @@ func english() words {
 			appv1alpha1.NotifyApprovalAwaited:  "waits for approval",
 			appv1alpha1.NotifyFreezeStarted:    "the freeze has begun",
 			appv1alpha1.NotifyFreezeEnded:      "the freeze has ended",
+			appv1alpha1.NotifyBatchChecked:     "passed in batch %d",
+			appv1alpha1.NotifyApprovalGiven:    "got an approval",
+			appv1alpha1.NotifyApprovalDenied:   "is denied by an approver",
+			appv1alpha1.NotifyDeleted:          "ended, as its workload was deleted",
 		},
-		free: "no longer fails", prolonged: "the freeze was prolonged until %s", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
+		free: "no longer fails", failedBatch: "failed in batch %d", prolonged: "the freeze was prolonged until %s", numbered: "release %d %s", digest: "%d events", late: "%d events that could not be told in time", more: "%d more",
 		counts: "%d passed, %d failed, of %d", colon: ": ", workload: "Workload", release: "Release", rollback: "Rollback of", by: "By",
 		changes: "Changes", pods: "Pods", why: "Why", note: "Note", time: "Time", next: "Next", link: "Show the release",
 		observed: "the kind is only observed", freeze: "Freeze", until: "Until",
@@ -99,8 +109,12 @@ func chinese() words {
 			appv1alpha1.NotifyApprovalAwaited:  "正在等待批准",
 			appv1alpha1.NotifyFreezeStarted:    "冻结已开始",
 			appv1alpha1.NotifyFreezeEnded:      "冻结已结束",
+			appv1alpha1.NotifyBatchChecked:     "第 %d 批已通过检测",
+			appv1alpha1.NotifyApprovalGiven:    "获得一次批准",
+			appv1alpha1.NotifyApprovalDenied:   "被审批者拒绝",
+			appv1alpha1.NotifyDeleted:          "因工作负载被删除而结束",
 		},
-		free: "不再失败", prolonged: "冻结已延长至 %s", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
+		free: "不再失败", failedBatch: "第 %d 批未通过检测", prolonged: "冻结已延长至 %s", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
 		counts: "%d 通过，%d 未通过，共 %d", colon: "：", workload: "工作负载", release: "发布", rollback: "回滚自", by: "发布者",
 		changes: "变更", pods: "Pod", why: "原因", note: "说明", time: "时间", next: "下一步", link: "查看发布",
 		observed: "该种类仅被观察", freeze: "冻结", until: "结束时间",

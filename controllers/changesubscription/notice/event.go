@@ -48,10 +48,13 @@ type Event struct {
 	Observed bool
 	By       string
 	Changes  []string
-	// Counts are the numbers of pods; zero before the release was looked at.
+	// Counts are the numbers of pods, of a batch for its check; zero before the release was looked at.
 	Counts appv1alpha1.PodCounts
 	// Reason and Message say why it happened.
 	Reason, Message string
+	// Batch is the number of the batch that was checked; zero for other events. Failed reports whether it failed.
+	Batch  int64
+	Failed bool
 	// Rollback is the rollback that made the release, nil for others.
 	Rollback *appv1alpha1.Rollback
 	// Began is when the release was recorded.
@@ -72,7 +75,7 @@ type Event struct {
 // IsUrgent reports whether an event is told at once, and not in a digest.
 func (e *Event) IsUrgent() bool {
 	switch e.Name {
-	case appv1alpha1.NotifyStarted, appv1alpha1.NotifyVerified, appv1alpha1.NotifySuperseded:
+	case appv1alpha1.NotifyStarted, appv1alpha1.NotifyVerified, appv1alpha1.NotifySuperseded, appv1alpha1.NotifyBatchChecked:
 		return false
 	}
 	return true
@@ -95,10 +98,13 @@ func (e *Event) IsFreeze() bool {
 // Selects reports whether a subscription to events has one. A failure brings with it what ends it.
 func Selects(events []appv1alpha1.SubscribedEvent, event *Event) bool {
 	name := event.Name
-	if slices.Contains(events, name) || slices.Contains(events, appv1alpha1.NotifyAll) {
-		return true
-	}
 	switch {
+	case slices.Contains(events, name):
+		return true
+	case isNamed(name):
+		return false
+	case slices.Contains(events, appv1alpha1.NotifyAll):
+		return true
 	case slices.Contains(events, appv1alpha1.NotifyFailures):
 		return event.IsFailure() || name == appv1alpha1.NotifyRecovered || name == appv1alpha1.NotifyRollbackVerified
 	case name == appv1alpha1.NotifyRecovered && event.Free:
@@ -109,15 +115,24 @@ func Selects(events []appv1alpha1.SubscribedEvent, event *Event) bool {
 	return false
 }
 
+// isNamed reports whether an event is told only where it is named, and isn't one of the group of all.
+func isNamed(name appv1alpha1.SubscribedEvent) bool {
+	switch name {
+	case appv1alpha1.NotifyBatchChecked, appv1alpha1.NotifyApprovalGiven, appv1alpha1.NotifyApprovalDenied, appv1alpha1.NotifyDeleted:
+		return true
+	}
+	return false
+}
+
 // SelectsFreezes reports whether a subscription to events hears of ChangeFreezes.
 func SelectsFreezes(events []appv1alpha1.SubscribedEvent) bool {
 	return Selects(events, &Event{Name: appv1alpha1.NotifyFreezeStarted}) || Selects(events, &Event{Name: appv1alpha1.NotifyFreezeEnded})
 }
 
-// IDOf returns the UUID of an event, of version 5. The ordinal tells apart what happens to a release repeatedly, and the time at which the release
-// began releases of the same number: the count of a workload begins anew when its annotation is lost.
-func IDOf(workload types.UID, release int64, began time.Time, name appv1alpha1.SubscribedEvent, ordinal int64) string {
-	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s/%d/%d/%s/%d", workload, release, began.Unix(), name, ordinal)).String()
+// IDOf returns the UUID of an event of an object, mostly the workload, of version 5. The ordinal tells apart what happens to a release repeatedly, and the
+// time at which the release began releases of the same number: the count of a workload begins anew when its annotation is lost.
+func IDOf(of types.UID, release int64, began time.Time, name appv1alpha1.SubscribedEvent, ordinal int64) string {
+	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s/%d/%d/%s/%d", of, release, began.Unix(), name, ordinal)).String()
 }
 
 // space is the namespace of the UUIDs: that of the API group as a DNS name.

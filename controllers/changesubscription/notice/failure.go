@@ -21,7 +21,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -40,16 +39,20 @@ func OfFailures(told []appv1alpha1.ToldFailure, begun Beginnings, now time.Time)
 			}
 			at, message = verified.LastTransitionTime.Time, "the "+failure.Workload.Kind+" has moved on to a release that is verified"
 		}
-		began := failure.StartedAt.UTC()
-		ended = append(ended, Event{
-			// No transition has this ordinal.
-			ID:   IDOf(failure.Workload.UID, failure.Release, began, appv1alpha1.NotifyRecovered, 0),
-			Name: appv1alpha1.NotifyRecovered, At: at.UTC(), Workload: failure.Workload, Namespace: failure.Namespace, Release: failure.Release,
-			Version: failure.Version, Observed: failure.Observed, Began: began, Free: !failure.Suspended, Inferred: true,
-			Reason: appv1alpha1.ReasonLifted, Message: message,
-		})
+		event := eventOf(&failure.ToldRelease, appv1alpha1.NotifyRecovered, at)
+		event.Free, event.Inferred, event.Reason, event.Message = !failure.Suspended, true, appv1alpha1.ReasonLifted, message
+		ended = append(ended, event)
 	}
 	return ended
+}
+
+// eventOf returns an event of a release that has no record any more. No transition has its ordinal.
+func eventOf(told *appv1alpha1.ToldRelease, name appv1alpha1.SubscribedEvent, at time.Time) Event {
+	began := told.StartedAt.UTC()
+	return Event{
+		ID: IDOf(told.Workload.UID, told.Release, began, name, 0), Name: name, At: at.UTC(), Workload: told.Workload, Namespace: told.Namespace,
+		Release: told.Release, Version: told.Version, Observed: told.Observed, Began: began,
+	}
 }
 
 // endOf returns the condition of the first verified release after one that failed, nil if there is none, or if the failed one still has its record.
@@ -66,9 +69,16 @@ func endOf(failure *appv1alpha1.ToldFailure, releases []Beginning) (verified *me
 	return verified
 }
 
-// isOf reports whether an event is about the release of a workload that began at a time.
-func (e *Event) isOf(workload types.UID, release int64, began time.Time) bool {
-	return e.Workload.UID == workload && e.Release == release && e.Began.Unix() == began.Unix()
+// isOf reports whether an event is about a release.
+func (e *Event) isOf(told *appv1alpha1.ToldRelease) bool {
+	return e.Workload.UID == told.Workload.UID && e.Release == told.Release && e.Began.Unix() == told.StartedAt.Unix()
+}
+
+// told identifies the release of an event.
+func (e *Event) told() *appv1alpha1.ToldRelease {
+	return &appv1alpha1.ToldRelease{
+		Namespace: e.Namespace, Workload: e.Workload, Release: e.Release, Version: e.Version, StartedAt: metav1.NewTime(e.Began), Observed: e.Observed,
+	}
 }
 
 // noteFailure notes that a failure was told, so that its end is, or that its end was.
@@ -78,15 +88,12 @@ func noteFailure(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
 		return
 	}
 	status.ToldFailures = slices.DeleteFunc(status.ToldFailures, func(told appv1alpha1.ToldFailure) bool {
-		return event.isOf(told.Workload.UID, told.Release, told.StartedAt.Time)
+		return event.isOf(&told.ToldRelease)
 	})
 	if event.Name == appv1alpha1.NotifyRecovered {
 		return
 	}
-	status.ToldFailures = append(status.ToldFailures, appv1alpha1.ToldFailure{
-		Namespace: event.Namespace, Workload: event.Workload, Release: event.Release, Version: event.Version, StartedAt: metav1.NewTime(event.Began),
-		Observed: event.Observed, Suspended: suspended,
-	})
+	status.ToldFailures = append(status.ToldFailures, appv1alpha1.ToldFailure{ToldRelease: *event.told(), Suspended: suspended})
 	if excess := len(status.ToldFailures) - appv1alpha1.MaxToldFailures; excess > 0 {
 		status.ToldFailures = slices.Delete(status.ToldFailures, 0, excess)
 	}

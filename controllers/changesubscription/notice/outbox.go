@@ -150,7 +150,7 @@ func split(events []Event) []Batch {
 func Merge(events, before []Event) []Event {
 	events = slices.DeleteFunc(events, func(event Event) bool { // which was found before, while the record was there
 		return event.Inferred && slices.ContainsFunc(before, func(waiting Event) bool {
-			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(event.Workload.UID, event.Release, event.Began)
+			return waiting.Name == event.Name && !waiting.Inferred && waiting.isOf(event.told())
 		})
 	})
 	found := make(map[string]int, len(events))
@@ -186,6 +186,7 @@ func Deliver(status *appv1alpha1.ChangeSubscriptionStatus, events []Event) {
 		status.Delivered = append(status.Delivered, events[i].ID)
 		noteFailure(status, &events[i])
 		NoteFreeze(status, &events[i])
+		noteDeleted(status, &events[i])
 	}
 }
 
