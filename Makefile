@@ -89,6 +89,10 @@ test-full: assets ## Run all tests, with the race detector where there is a C co
 up: build $(if $(SERVER),build-server) ## Start a control plane, fake nodes and the operator in the background. SERVER=1 adds a test server, MANAGER_ARGS="..." flags.
 	@go run ./hack/local up --manager bin/manager $(if $(SERVER),--server bin/altershield) --manager-args "$$MANAGER_ARGS"
 
+.PHONY: series
+series: ## Run a Prometheus at 127.0.0.1:9090 with series of the pods of `make up`, until Ctrl-C.
+	@CGO_ENABLED=0 go run ./hack/series
+
 .PHONY: down
 down: ## Stop the cluster of `make up` and remove its data.
 	@go run ./hack/local down

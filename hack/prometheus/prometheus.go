@@ -33,6 +33,8 @@ import (
 type Programs struct {
 	// Dir is their folder, empty if they are on the PATH.
 	Dir string
+	// Listen is the host and port of a Prometheus that is started, free ones if it is empty.
+	Listen string
 }
 
 // Ensure finds the programs, or extracts Debian's package prometheus.
@@ -64,9 +66,11 @@ func (p Programs) start(ctx context.Context, dir, config string) (address string
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		return "", nil, fmt.Errorf("write the configuration of Prometheus: %w", err)
 	}
-	listen, err := freeAddress()
-	if err != nil {
-		return "", nil, err
+	listen := p.Listen
+	if listen == "" {
+		if listen, err = freeAddress(); err != nil {
+			return "", nil, err
+		}
 	}
 	stop, err = serve(ctx, func(running context.Context) *exec.Cmd {
 		// Samples may be of any time, so they are kept for ever.
