@@ -73,7 +73,7 @@ func status() view.Status {
 	present := suspended()
 	return view.Status{
 		Present: &present, From: version("a15e8a3"),
-		Workload: view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Release: 7, Version: version("491e30c"), Wanted: 20, Ready: 20, Updated: 6,
+		Workload: view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Release: 7, Version: version("491e30c"), Wanted: 20, Ready: 20, Updated: 6, Old: 14,
 			Suspended: true, Held: true, RequestReason: "INC-99"},
 		Batches: []view.Batches{
 			{Numbers: "5-6", Count: 2, Outcome: "failed", Pods: []string{"web-85c4-b6lg8", "web-85c4-q2nvm"}, Message: "error rate: 5xx above 1%"},

@@ -138,7 +138,7 @@ func (s Style) workload(workload view.Workload) string {
 	}
 	parts := []string{s.text("wanted", workload.Wanted), s.text("ready", workload.Ready)}
 	if workload.Updated > 0 || workload.Wanted > 0 {
-		parts = append(parts, s.text("old", max(0, workload.Wanted-workload.Updated)), s.text("new", workload.Updated))
+		parts = append(parts, s.text("old", workload.Old), s.text("new", workload.Updated))
 	}
 	if workload.Suspended {
 		parts = append(parts, s.text("suspended"))

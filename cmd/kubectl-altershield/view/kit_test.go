@@ -126,7 +126,7 @@ func workload(number int64, digits string, changes ...func(*unstructured.Unstruc
 			"annotations": map[string]any{"altershield.defense.antgroup.com/release": fmt.Sprint(number)},
 		},
 		"spec":   map[string]any{"replicas": int64(20)},
-		"status": map[string]any{"readyReplicas": int64(20), "updatedReplicas": int64(6)},
+		"status": map[string]any{"replicas": int64(22), "readyReplicas": int64(20), "updatedReplicas": int64(6)},
 	}}
 	for _, change := range changes {
 		change(object)

@@ -76,15 +76,17 @@ type Workload struct {
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
 	// Known reports whether the workload could be read. Without it there are no numbers.
-	Known     bool   `json:"known"`
-	Release   int64  `json:"release,omitempty"`
-	Version   string `json:"version,omitempty"`
-	Wanted    int64  `json:"wanted"`
-	Ready     int64  `json:"ready"`
-	Updated   int64  `json:"updated"`
-	Suspended bool   `json:"suspended"`
-	Held      bool   `json:"held"`
-	Paused    bool   `json:"pausedByUser"`
+	Known   bool   `json:"known"`
+	Release int64  `json:"release,omitempty"`
+	Version string `json:"version,omitempty"`
+	Wanted  int64  `json:"wanted"`
+	Ready   int64  `json:"ready"`
+	Updated int64  `json:"updated"`
+	// Old is how many pods there are of other releases.
+	Old       int64 `json:"old"`
+	Suspended bool  `json:"suspended"`
+	Held      bool  `json:"held"`
+	Paused    bool  `json:"pausedByUser"`
 	// PauseReason is why the user paused it.
 	PauseReason string `json:"pauseReason,omitempty"`
 	// RequestReason is why a user asked for a rollback, to go on or to resume, until the next release.
@@ -149,6 +151,8 @@ func workloadOf(facts Facts) Workload {
 	read.Wanted = first(object, []string{"spec", "replicas"}, []string{"status", "desiredNumberScheduled"}, []string{"spec", "parallelism"})
 	read.Ready = first(object, []string{"status", "readyReplicas"}, []string{"status", "numberReady"}, []string{"status", "ready"})
 	read.Updated = first(object, []string{"status", "updatedReplicas"}, []string{"status", "updatedNumberScheduled"})
+	all := first(object, []string{"status", "replicas"}, []string{"status", "currentNumberScheduled"})
+	read.Old = max(0, all-read.Updated)
 	read.Suspended = decide.IsSuspended(facts.Workload)
 	pauser := facts.Pauser
 	if pauser == nil {

@@ -74,7 +74,7 @@ func TestStatusOfASuspendedRelease(t *testing.T) {
 	g.Expect(status.Present.Current).To(BeTrue())
 	g.Expect(status.From).To(Equal(version("ac")), "the release before was rolled back, and has no record")
 	g.Expect(status.Workload).To(Equal(view.Workload{
-		Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Release: 7, Version: version("49"), Wanted: 20, Ready: 20, Updated: 6, Suspended: true, Held: true,
+		Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Release: 7, Version: version("49"), Wanted: 20, Ready: 20, Updated: 6, Old: 16, Suspended: true, Held: true,
 	}))
 	type group struct {
 		numbers, outcome, stage string
@@ -154,11 +154,11 @@ func TestStatusReadsTheNumbersOfOtherKinds(t *testing.T) {
 	known := facts(&unstructured.Unstructured{Object: map[string]any{
 		"kind": "DaemonSet", "apiVersion": "apps/v1", "metadata": map[string]any{"annotations": map[string]any{"altershield.defense.antgroup.com/held": "1"}},
 		"spec":   map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}},
-		"status": map[string]any{"desiredNumberScheduled": int64(3), "numberReady": int64(2), "updatedNumberScheduled": int64(1)},
+		"status": map[string]any{"desiredNumberScheduled": int64(3), "numberReady": int64(2), "updatedNumberScheduled": int64(1), "currentNumberScheduled": int64(3)},
 	}})
 	known.Reference.Kind = "DaemonSet"
 	read := view.StatusOf(known, now).Workload
-	g.Expect([]int64{read.Wanted, read.Ready, read.Updated}).To(Equal([]int64{3, 2, 1}))
+	g.Expect([]int64{read.Wanted, read.Ready, read.Updated, read.Old}).To(Equal([]int64{3, 2, 1, 2}))
 	g.Expect(read.Held).To(BeTrue(), "its pause is the strategy")
 }
 
