@@ -63,6 +63,9 @@ func count(seen Observation, unpassed []appv1alpha1.CheckedPod) tally {
 			known.note(summary, appv1alpha1.VerdictUnpass, false)
 		}
 	}
+	if len(unpassed) > 0 {
+		result.checking = slices.DeleteFunc(result.checking, func(pod appv1alpha1.PodSummary) bool { return known.of(pod).verdict == appv1alpha1.VerdictUnpass })
+	}
 	for _, pod := range finished {
 		entry := known.of(pod)
 		if entry == nil {

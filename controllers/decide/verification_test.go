@@ -960,3 +960,13 @@ func TestDecideOpensNoBatchBeforeItsStatusHasThePolicies(t *testing.T) {
 	g.Expect(decide.Decide(workload, bakes, now).Batches).To(HaveLen(2))
 	g.Expect(decide.Decide(newWorkload(), see(5, under(checking("web", "Enforce")), finished(realPods(1, 2))), now).Batches).To(HaveLen(2))
 }
+
+func TestDecideCountsAPodThatFailsBeforeItsBatchShowsItOnce(t *testing.T) {
+	g := NewWithT(t)
+	enforce := checking("web", "Enforce")
+	seen := see(5, under(enforce), finished(realPods(1, 3)), batches(newBatch(realPods(1, 3), in("PostWait"))), crashing(2))
+	status := decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(enforce))), seen, now).Status
+	g.Expect(namesOf(status.DefenseCheckFailPods)).To(HaveExactElements("sleep-2"))
+	g.Expect(namesOf(status.DefenseCheckingPods)).To(HaveExactElements("sleep-1", "sleep-3"))
+	g.Expect(status.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 5, Checking: 2, Failed: 1}))
+}
