@@ -249,6 +249,28 @@ func TestReconcileAsksForThePermissionsOfADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start"}))
 }
 
+func TestReconcileReviewsTheMissingPermissionsOfANewKindSoon(t *testing.T) {
+	for age, wanted := range map[time.Duration]time.Duration{0: 5 * time.Second, 59 * time.Second: 5 * time.Second, time.Minute: time.Minute} {
+		g := NewWithT(t)
+		b, withdraw := newFakeBench(t)
+		b.install()
+		b.declare(enforcedGadgets)
+		b.reconcile()
+		var controlled appv1alpha1.ControlledKind
+		g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)).To(Succeed())
+		controlled.CreationTimestamp = metav1.NewTime(b.clock.Now().Add(-age))
+		controlled.Generation++
+		g.Expect(b.kube.Update(t.Context(), &controlled)).To(Succeed())
+		b.compile(b.catalog)
+		withdraw(true)
+		b.settle()
+		result, err := b.Reconcile(t.Context(), ctrl.Request{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Permitted", "False PermissionMissing"))
+		g.Expect(result.RequeueAfter).To(Equal(wanted), age.String())
+	}
+}
+
 func TestReconcileAsksForPermissionsToReadAnObservedKind(t *testing.T) {
 	g := NewWithT(t)
 	b, withdraw := newFakeBench(t)

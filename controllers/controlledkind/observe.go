@@ -134,11 +134,13 @@ func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.Control
 			known.missing = append(known.missing, describe(needed[i]))
 		}
 	}
-	switch {
+	switch now := r.Clock.Now(); {
+	case len(known.missing) > 0 && now.Sub(controlled.CreationTimestamp.Time) < reviewAgain:
+		known.until = now.Add(reviewSoon)
 	case len(known.missing) > 0:
-		known.until = r.Clock.Now().Add(reviewAgain)
+		known.until = now.Add(reviewAgain)
 	case !controlled.Spec.BuiltIn:
-		known.until = r.Clock.Now().Add(reviewGranted)
+		known.until = now.Add(reviewGranted)
 	}
 	if r.permissions == nil {
 		r.permissions = map[string]permission{}

@@ -33,9 +33,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Time until permissions are reviewed again, as no event shows that they were granted or revoked: missing ones, and those for a declared kind
-// that were all granted.
+// Time until permissions are reviewed again, as no event shows that they were granted or revoked: missing ones of a kind that is younger than
+// reviewAgain, whose ClusterRole may come just after it, of other kinds, and those for a declared kind that were all granted.
 const (
+	reviewSoon    = 5 * time.Second
 	reviewAgain   = time.Minute
 	reviewGranted = 5 * time.Minute
 )
