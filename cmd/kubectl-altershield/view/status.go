@@ -126,6 +126,9 @@ func StatusOf(facts Facts, now time.Time) Status {
 	if record.Status.ObservedRelease != record.Spec.Release {
 		return status
 	}
+	if status.Workload.Known && !IsBuiltIn(facts.Reference) && status.Workload.Wanted == 0 {
+		status.Workload.Wanted = int64(record.Status.Counts.Desired) // a declared kind may have any field for it
+	}
 	status.Batches = batchesOf(facts.Batches)
 	for _, pod := range record.Status.DefenseCheckFailPods {
 		status.FailedPods = append(status.FailedPods, FailedPod{Pod: pod.Pod, Message: pod.Message})

@@ -162,6 +162,16 @@ func TestStatusReadsTheNumbersOfOtherKinds(t *testing.T) {
 	g.Expect(read.Held).To(BeTrue(), "its pause is the strategy")
 }
 
+func TestStatusOfADeclaredKindHasThePodsThatItsReleaseCounts(t *testing.T) {
+	pipeline := func(object *unstructured.Unstructured) { object.Object["spec"] = map[string]any{"workers": int64(2)} }
+	for kind, wanted := range map[string]int64{"Pipeline": 2, "Deployment": 0} {
+		counted := record(7, "49", func(record *appv1alpha1.ChangeWorkload) { record.Status.Counts.Desired = 2 })
+		known := facts(workload(7, "49", pipeline), counted)
+		known.Reference.Kind = kind
+		NewWithT(t).Expect(view.StatusOf(known, now).Workload.Wanted).To(Equal(wanted), kind)
+	}
+}
+
 func TestStatusTellsAPauseOfAUserFromAHold(t *testing.T) {
 	g := NewWithT(t)
 	paused := func(object *unstructured.Unstructured) { object.Object["spec"].(map[string]any)["paused"] = true }
