@@ -62,7 +62,7 @@ func newChoice(spec *appv1alpha1.ChangeSubscriptionSpec) (chosen choice, problem
 }
 
 // find returns the events that a choice selects, since the time until which the status of a subscription says that they were told, in the order of
-// time. It notes in the status the freezes whose end is to be told although their beginning isn't.
+// time. It notes in the status the freezes whose end is to be told although their beginning isn't, and the releases whose workloads may be deleted.
 func (r *Reconciler) find(ctx context.Context, chosen choice, object *appv1alpha1.ChangeSubscription) ([]notice.Event, error) {
 	status := &object.Status
 	since := status.ToldUntil.Time
