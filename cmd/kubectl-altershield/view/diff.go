@@ -26,7 +26,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
@@ -86,24 +85,23 @@ func ChangesOf(from, to Content) []string {
 	maps.Copy(union, to)
 	pointers := slices.Sorted(maps.Keys(union))
 	if len(pointers) == 1 && pointers[0] == templatePointer {
-		before, _ := from[templatePointer].(map[string]any)
-		after, _ := to[templatePointer].(map[string]any)
-		return podtemplate.Changes(unstamped(before), unstamped(after))
+		before, _ := bare(from[templatePointer]).(map[string]any)
+		after, _ := bare(to[templatePointer]).(map[string]any)
+		return podtemplate.Changes(before, after)
 	}
 	var parts []podtemplate.Part
 	for _, pointer := range pointers {
-		parts = append(parts, podtemplate.Part{Keys: jsonpointer.Keys(pointer), Old: from[pointer], Updated: to[pointer]})
+		parts = append(parts, podtemplate.Part{Keys: jsonpointer.Keys(pointer), Old: bare(from[pointer]), Updated: bare(to[pointer])})
 	}
 	return podtemplate.PartChanges(parts)
 }
 
-// unstamped returns a pod template without the labels of the operator.
-func unstamped(template map[string]any) podtemplate.Template {
-	copied := (&unstructured.Unstructured{Object: template}).DeepCopy().Object
-	for _, label := range []string{appv1alpha1.LabelVersion, appv1alpha1.LabelGate} {
-		unstructured.RemoveNestedField(copied, "metadata", "labels", label)
+// bare returns a part of a content without what the webhook and some API servers write into pod templates.
+func bare(value any) any {
+	if template, isObject := value.(map[string]any); isObject {
+		return map[string]any(podtemplate.At(template))
 	}
-	return copied
+	return value
 }
 
 // ParseReleases parses the releases of a comparison: N..M, or N for N..present.

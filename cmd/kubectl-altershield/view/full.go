@@ -41,14 +41,11 @@ func FullChangesOf(from, to Content) ([]string, error) {
 	return around(compared(before, after)), nil
 }
 
-// linesOf returns a content in YAML, without what the webhook writes into templates.
+// linesOf returns a content in YAML, with bare pod templates.
 func linesOf(content Content) ([]string, error) {
 	shown := map[string]any{}
 	for pointer, value := range content {
-		if template, ok := value.(map[string]any); ok && pointer == templatePointer {
-			value = map[string]any(unstamped(template))
-		}
-		shown[pointer] = value
+		shown[pointer] = bare(value)
 	}
 	text, err := yaml.Marshal(shown)
 	if err != nil {
