@@ -89,7 +89,7 @@ func EnsureMinor(ctx context.Context, out io.Writer, minor string) (Assets, erro
 			return ensureStored(ctx, out, version, append(controlPlane(version), kwok()))
 		}
 	}
-	return Assets{}, fmt.Errorf("Kubernetes %s can't be built here: only %s and %s can", minor, minorOf(oldest), minorOf(newest))
+	return Assets{}, fmt.Errorf("no module of hack/controlplane builds Kubernetes %s: choose %s or %s", minor, minorOf(oldest), minorOf(newest))
 }
 
 // EnsureNode does the same with the programs of a control plane with real nodes.

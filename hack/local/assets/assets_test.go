@@ -60,7 +60,7 @@ func TestEnsureUsesACompleteFolderAsItIs(t *testing.T) {
 
 func TestEnsureMinorNamesTheMinorsThatCanBeBuilt(t *testing.T) {
 	_, err := EnsureMinor(t.Context(), io.Discard, "1.3")
-	NewWithT(t).Expect(err).To(MatchError("Kubernetes 1.3 can't be built here: only 1.33 and 1.36 can"))
+	NewWithT(t).Expect(err).To(MatchError("no module of hack/controlplane builds Kubernetes 1.3: choose 1.33 or 1.36"))
 }
 
 // The version of a folder of the store, and what its API server says, is that of the module it is built from.
