@@ -112,17 +112,3 @@ func (r *race) seeNew(looks []Look) {
 
 // mostEvidence returns how much of the logarithm of maxFactor the evidence of a look may be.
 func (l *Look) mostEvidence() float64 { return min(1, l.Time.Seconds()/cappedTime.Seconds()) }
-
-// Overlap returns in how many looks new pods counted, and in how many of these old pods did as well.
-func Overlap(looks []Look) (news, both int) {
-	for i := range looks {
-		if sum(looks[i].New).Total == 0 {
-			continue
-		}
-		news++
-		if sum(looks[i].Old).Total > 0 {
-			both++
-		}
-	}
-	return news, both
-}

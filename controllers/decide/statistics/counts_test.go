@@ -284,16 +284,6 @@ func TestBeforeByHand(t *testing.T) {
 	}
 }
 
-func TestOverlap(t *testing.T) {
-	look := func(news, olds float64) statistics.Look {
-		return statistics.Look{New: []statistics.Count{{Pod: "new", Total: news}}, Old: []statistics.Count{{Pod: "old", Total: olds}}}
-	}
-	news, both := statistics.Overlap([]statistics.Look{look(0, 1), look(1, 1), look(1, 0), look(1, 1), look(1, math.NaN()), {New: look(1, 0).New}})
-	if news != 5 || both != 2 {
-		t.Errorf("%d looks with new pods, %d with both", news, both)
-	}
-}
-
 func TestDispersionByHand(t *testing.T) {
 	looks := func(counts ...[]float64) (looks []statistics.Look) {
 		for _, bads := range counts {

@@ -70,10 +70,8 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	var counts []Count
 	for _, s := range sorted {
 		counts = increases(counts[:0], s, warmup == 0)
-		for t := momentsBefore(moments, s.Ready.Add(warmup)); t < len(looks); t++ {
-			if !s.Gone.IsZero() && s.Gone.Before(moments[t+1]) {
-				break
-			}
+		first, end := s.span(moments, warmup)
+		for t := first; t < end; t++ {
 			pods, wanted := &looks[t].Old, &looks[t].OldPods
 			if s.New {
 				pods, wanted = &looks[t].New, &looks[t].NewPods
@@ -85,6 +83,45 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 		}
 	}
 	return looks
+}
+
+// Overlap returns in how many of the looks between the moments new pods counted, and in how many of these old pods did as well.
+func Overlap(moments []time.Time, series []Series, warmup time.Duration) (news, both int) {
+	counted := map[bool][]bool{true: make([]bool, len(moments)), false: make([]bool, len(moments))} // by whether the pods are new
+	var counts []Count
+	for i := range series {
+		s := &series[i]
+		first, end := s.span(moments, warmup)
+		of := counted[s.New]
+		if first >= end || !slices.Contains(of[first+1:end+1], false) { // mostly other pods counted in all of its looks
+			continue
+		}
+		counts = increases(counts[:0], s, warmup == 0)
+		for t := first + 1; t <= end && t < len(counts); t++ {
+			of[t] = of[t] || counts[t].usable()
+		}
+	}
+	for t, isNew := range counted[true] {
+		if isNew {
+			news++
+			if counted[false][t] {
+				both++
+			}
+		}
+	}
+	return news, both
+}
+
+// span returns in which of the looks between the moments a pod should count: from the first one until before the end.
+func (s *Series) span(moments []time.Time, warmup time.Duration) (first, end int) {
+	if s.Ready.IsZero() {
+		return 0, 0
+	}
+	end = len(moments) - 1
+	if !s.Gone.IsZero() {
+		end = min(end, momentsBefore(moments, s.Gone.Add(1))-1)
+	}
+	return momentsBefore(moments, s.Ready.Add(warmup)), end
 }
 
 // momentsBefore returns how many moments are before a time.

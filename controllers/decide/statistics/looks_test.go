@@ -79,3 +79,40 @@ func TestLooks(t *testing.T) {
 		t.Errorf("one moment makes the looks %v", looks)
 	}
 }
+
+func TestOverlap(t *testing.T) {
+	nan := math.NaN()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var moments []time.Time
+	for i := range 6 {
+		moments = append(moments, start.Add(time.Duration(i)*15*time.Second))
+	}
+	pod := func(isNew bool, ready int, totals ...float64) statistics.Series {
+		return statistics.Series{New: isNew, Ready: moments[ready], Total: totals}
+	}
+	gone, away := pod(false, 0, 1, 2, 3, 4, 5, 6), pod(false, 0, 1, 2, 3, 4, 5, 6)
+	gone.Gone, away.Ready = moments[2], time.Time{}
+	news := pod(true, 1, 1, 2, 3, 4, 4, 5) // counts in the looks 2, 3, and 5
+	for _, c := range []struct {
+		name       string
+		series     []statistics.Series
+		warmup     time.Duration
+		news, both int
+	}{
+		{"no pod", nil, 0, 0, 0},
+		{"no old pod", []statistics.Series{news}, 0, 3, 0},
+		{"no new pod", []statistics.Series{gone}, 0, 0, 0},
+		{"two new pods", []statistics.Series{news, pod(true, 0, 1, 2, 3, nan, 5, 6)}, 0, 4, 0},
+		{"old pods at the same time", []statistics.Series{pod(false, 2, 1, 2, 3, 4, 5, 6), news}, 0, 3, 2},
+		{"an old pod until it was gone", []statistics.Series{news, gone}, 0, 3, 1},
+		{"an old pod that isn't ready", []statistics.Series{news, away}, 0, 3, 0},
+		{"an old pod without events", []statistics.Series{news, pod(false, 0, 1, 1, 1, 1, 1, 1)}, 0, 3, 0},
+		{"an old pod with a short series", []statistics.Series{news, pod(false, 0, 1, 2, 3, 4)}, 0, 3, 2},
+		{"a warm-up", []statistics.Series{news, pod(false, 0, 1, 2, 3, 4, 5, 6)}, 30 * time.Second, 1, 1},
+		{"bad events that are none", []statistics.Series{{New: true, Ready: start, Bad: []float64{0, 1e15}, Total: []float64{1, 2}}}, 0, 1, 0},
+	} {
+		if news, both := statistics.Overlap(moments, c.series, c.warmup); news != c.news || both != c.both {
+			t.Errorf("%s: %d looks with new pods, %d with both", c.name, news, both)
+		}
+	}
+}

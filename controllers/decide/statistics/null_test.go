@@ -202,7 +202,7 @@ func TestAReleaseOfWhichTheOldPodsLeaveSpendsItsShareOnce(t *testing.T) {
 				}
 				for n := 4; n <= len(looks); n += 2 {
 					f := statistics.Concurrent(looks[:n], anyDelta(), budget, false)
-					if news, both := statistics.Overlap(looks[:n]); news >= 4 && both < 4 {
+					if left < 4 {
 						f = statistics.Before(past, looks[:n], anyDelta(), budget, false)
 					}
 					if f.Verdict == statistics.Fail {

@@ -68,7 +68,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	var past ratio.Past
 	if read := readings.Past; read != nil {
 		past.Moments = read.Moments
-		past.Bad, past.Total = histogramsOf(release, read).slow(bound)
+		past.Bad, past.Total = histogramsOf(release, read, bound, math.Inf(1)).slow(bound)
 	}
 	if readings.Others != nil {
 		past.Others = othersOf(readings.Others, bound)
@@ -85,7 +85,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 
 // NeedsPast reports whether a release is compared with the time before it.
 func (c Check) NeedsPast(release *checks.Scene, readings measure.Readings, warmup time.Duration) bool {
-	_, total := histogramsOf(release, &readings).slow(math.Inf(1))
+	_, total := histogramsOf(release, &readings, math.Inf(1)).slow(math.Inf(1))
 	return ratio.NeedsPast(release, &c.Spec.RatioObjective, ratio.Counters{Moments: readings.Moments, Total: total}, warmup)
 }
 

@@ -44,8 +44,8 @@ type bucket struct {
 	pods int
 }
 
-// histogramsOf returns the histograms of the pods of a workload that an answer has. It changes none of its values.
-func histogramsOf(release *checks.Scene, readings *measure.Readings) histograms {
+// histogramsOf returns the histograms of the pods of a workload that an answer has, with the buckets of some bounds, or of all. It changes none of its values.
+func histogramsOf(release *checks.Scene, readings *measure.Readings, bounds ...float64) histograms {
 	known := make(sets.Set[string], len(release.New)+len(release.Old))
 	for i := range release.New {
 		known.Insert(release.New[i].Name)
@@ -60,7 +60,7 @@ func histogramsOf(release *checks.Scene, readings *measure.Readings) histograms 
 		pod, text := series.Labels[readings.PodLabel], series.Labels[model.BucketLabel]
 		of, parsed := written[text]
 		if !parsed {
-			of = all.bucket(text, len(known))
+			of = all.bucket(text, len(known), bounds)
 			written[text] = of
 		}
 		if of == nil || !exact && !known.Has(pod) {
@@ -76,10 +76,10 @@ func histogramsOf(release *checks.Scene, readings *measure.Readings) histograms 
 	return all
 }
 
-// bucket returns the bucket with a bound, with room for so many pods, nil for what is no bound.
-func (h histograms) bucket(text string, pods int) *bucket {
+// bucket returns the bucket with a bound, with room for so many pods, nil for what is no bound, or none of those that are wanted.
+func (h histograms) bucket(text string, pods int, wanted []float64) *bucket {
 	bound, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	if err != nil || len(wanted) > 0 && !slices.Contains(wanted, bound) {
 		return nil
 	}
 	if h.buckets[bound] == nil {

@@ -41,18 +41,20 @@ type Rates struct {
 
 // NeedsPast reports whether a release is compared with the past, by its counters since it began.
 func NeedsPast(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, warmup time.Duration) bool {
-	looks := statistics.Looks(counters.Moments, counters.series(release), warmup)
-	return len(release.New) > 0 && comparesWithPast(objective, looks)
+	return len(release.New) > 0 && comparesWithPast(objective, counters.Moments, counters.series(release), warmup)
 }
 
-// comparesWithPast reports whether an objective compares looks with the past: as Auto, where new pods counted in as many as a verdict takes, and
+// comparesWithPast reports whether an objective compares pods with the past: as Auto, where new pods counted in as many looks as a verdict takes, and
 // old pods beside them in fewer. With fewer, the test of old pods at the same time can't have failed.
-func comparesWithPast(objective *appv1alpha1.RatioObjective, looks []statistics.Look) bool {
+func comparesWithPast(objective *appv1alpha1.RatioObjective, moments []time.Time, series []statistics.Series, warmup time.Duration) bool {
 	if objective.Comparison == nil || objective.Comparison.Baseline == appv1alpha1.BaselineConcurrent {
 		return false
 	}
-	news, both := statistics.Overlap(looks)
-	return objective.Comparison.Baseline == appv1alpha1.BaselineBefore || news >= evidenceLooks && both < evidenceLooks
+	if objective.Comparison.Baseline == appv1alpha1.BaselineBefore {
+		return true
+	}
+	news, both := statistics.Overlap(moments, series, warmup)
+	return news >= evidenceLooks && both < evidenceLooks
 }
 
 // before returns the looks at the pods before a release began.

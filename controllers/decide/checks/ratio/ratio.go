@@ -50,7 +50,7 @@ func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counter
 		}
 	}
 	looks := statistics.Looks(counters.Moments, series, terms.Warmup)
-	byPast := comparesWithPast(objective, looks)
+	byPast := comparesWithPast(objective, counters.Moments, series, terms.Warmup)
 	found, err := judge(objective, looks, terms, func(settings statistics.Settings) statistics.Finding {
 		if byPast {
 			past.Others.mark(looks, counters.Moments, release.Began, settings)
