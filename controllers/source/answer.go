@@ -22,7 +22,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
@@ -31,24 +30,24 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
-// answerOf returns a value of the Prometheus API with at most so many series.
-func answerOf(value model.Value, warnings prometheusv1.Warnings, maxSeries int32) (Answer, error) {
+// answerOf returns a value of the Prometheus API in a window, with at most so many series.
+func answerOf(value model.Value, warnings prometheusv1.Warnings, window Window, maxSeries int32) (Answer, error) {
 	answer := Answer{Partial: missingBy(warnings)}
 	switch value := value.(type) {
 	case model.Matrix:
-		for _, stream := range value {
-			answer.add(stream.Metric, stream.Values, len(stream.Histograms))
+		for _, stream := range value[:min(len(value), int(maxSeries)+1)] { // one too many tells that there are
+			answer.add(window, stream.Metric, stream.Values, len(stream.Histograms))
 		}
 	case model.Vector:
 		for _, sample := range value {
 			if sample.Histogram != nil {
-				answer.add(sample.Metric, nil, 1)
+				answer.add(window, sample.Metric, nil, 1)
 				continue
 			}
-			answer.add(sample.Metric, []model.SamplePair{{Timestamp: sample.Timestamp, Value: sample.Value}}, 0)
+			answer.add(window, sample.Metric, []model.SamplePair{{Timestamp: sample.Timestamp, Value: sample.Value}}, 0)
 		}
 	case *model.Scalar:
-		answer.add(nil, []model.SamplePair{{Timestamp: value.Timestamp, Value: value.Value}}, 0)
+		answer.add(window, nil, []model.SamplePair{{Timestamp: value.Timestamp, Value: value.Value}}, 0)
 	default:
 		return Answer{}, &Error{Kind: KindBadQuery, Message: fmt.Sprintf("the query returns a %s, not numbers", value.Type())}
 	}
@@ -74,19 +73,19 @@ func missingBy(warnings prometheusv1.Warnings) string {
 }
 
 // add adds a series. Series of which nothing is left stay: they tell that there is something without a number.
-func (a *Answer) add(metric model.Metric, values []model.SamplePair, histograms int) {
-	series := Series{Labels: make(map[string]string, len(metric)), Samples: make([]Sample, 0, len(values))}
+func (a *Answer) add(window Window, metric model.Metric, samples []model.SamplePair, histograms int) {
+	series := Series{Labels: make(map[string]string, len(metric)), Values: slices.Repeat([]float64{math.NaN()}, window.steps())}
 	for name, value := range metric {
 		series.Labels[string(name)] = string(value)
 	}
 	a.Gaps += histograms
-	for _, pair := range values {
+	for _, pair := range samples {
 		value := float64(pair.Value)
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			a.Gaps++
-			continue
+		} else if step := window.stepAt(pair.Timestamp.Time()); step >= 0 {
+			series.Values[step] = value
 		}
-		series.Samples = append(series.Samples, Sample{At: time.UnixMilli(int64(pair.Timestamp)).UTC(), Value: value})
 	}
 	a.Series = append(a.Series, series)
 }

@@ -109,14 +109,16 @@ func (e *endpoint) queryRange(ctx context.Context, query string, window Window) 
 	over := prometheusv1.Range{Start: window.Start, End: window.End, Step: window.Step}
 	key := fmt.Sprintf("%d %d %d %s", window.Start.UnixNano(), window.End.UnixNano(), window.Step, query)
 	return e.share(ctx, key, window.End.Add(window.Step), func(ctx context.Context) (Answer, error) {
-		return e.decode(e.api.QueryRange(ctx, query, over, e.options()...))
+		value, warnings, err := e.api.QueryRange(ctx, query, over, e.options()...)
+		return e.decode(window, value, warnings, err)
 	})
 }
 
 // queryInstant returns the answer at a time, which is kept for a while.
 func (e *endpoint) queryInstant(ctx context.Context, query string, at time.Time) (Answer, error) {
 	return e.share(ctx, fmt.Sprintf("%d %s", at.UnixNano(), query), e.clock.Now().Add(instantPeriod), func(ctx context.Context) (Answer, error) {
-		return e.decode(e.api.Query(ctx, query, at, e.options()...))
+		value, warnings, err := e.api.Query(ctx, query, at, e.options()...)
+		return e.decode(instant(at), value, warnings, err)
 	})
 }
 
@@ -129,11 +131,11 @@ func (e *endpoint) timeout() time.Duration {
 	return time.Duration(e.limits.TimeoutSeconds) * time.Second
 }
 
-func (e *endpoint) decode(value model.Value, warnings prometheusv1.Warnings, err error) (Answer, error) {
+func (e *endpoint) decode(window Window, value model.Value, warnings prometheusv1.Warnings, err error) (Answer, error) {
 	if err != nil {
 		return Answer{}, failureOf(err)
 	}
-	return answerOf(value, warnings, e.limits.MaxSeries)
+	return answerOf(value, warnings, window, e.limits.MaxSeries)
 }
 
 // share returns the answer that is kept, or that of the flight under way, or asks. An answer is kept until a time, and a failure isn't.

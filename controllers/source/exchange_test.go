@@ -21,6 +21,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -222,23 +223,33 @@ func TestReaderLeavesGapsOut(t *testing.T) {
 		says(200, answers[request.URL.Path])(writer, request)
 	})))
 	window := Align(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:45Z"), 15*time.Second, 0)
-	g.Expect(asks.Range(t.Context(), "a", window)).To(Equal(Answer{
-		Series: []Series{
-			{Labels: map[string]string{"pod": "a"}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 1}, {at("2026-01-01T00:00:45Z"), -2.5}}},
-			{Labels: map[string]string{"pod": "b"}, Samples: []Sample{}},
-		},
-		Gaps: 3, Partial: "a b",
-	}))
-	for result, expected := range map[string]Answer{
-		`{"resultType":"scalar","result":[1767225600,"2"]}`: {Series: []Series{{Labels: map[string]string{}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 2}}}}},
-		`{"resultType":"vector","result":[{"metric":{"pod":"a"},"histogram":[1767225600,{"count":"1","sum":"1","buckets":[]}]}]}`: {
-			Series: []Series{{Labels: map[string]string{"pod": "a"}, Samples: []Sample{}}}, Gaps: 1,
-		},
-		`{"resultType":"vector","result":[]}`: {},
+	g.Expect(fmt.Sprint(asks.Range(t.Context(), "a", window))).To(Equal("{[{map[pod:a] [1 NaN NaN -2.5]} {map[pod:b] [NaN NaN NaN NaN]}] 3 a b} <nil>"))
+	for result, expected := range map[string]string{
+		`{"resultType":"scalar","result":[1767225600,"2"]}`:                                                                       "{[{map[] [2]}] 0 }",
+		`{"resultType":"vector","result":[{"metric":{"pod":"a"},"value":[1767225599,"2"]}]}`:                                      "{[{map[pod:a] [2]}] 0 }",
+		`{"resultType":"vector","result":[{"metric":{"pod":"a"},"histogram":[1767225600,{"count":"1","sum":"1","buckets":[]}]}]}`: "{[{map[pod:a] [NaN]}] 1 }",
+		`{"resultType":"vector","result":[]}`:                                                                                     "{[] 0 }",
 	} {
 		answers["/api/v1/query"] = `{"status":"success","data":` + result + `}`
-		g.Expect(asks.Instant(t.Context(), result, at("2026-01-01T00:00:00Z"))).To(Equal(expected))
+		g.Expect(fmt.Sprint(asks.Instant(t.Context(), result, at("2026-01-01T00:00:00Z")))).To(Equal(expected + " <nil>"))
 	}
+}
+
+func TestReaderHasAValueForEachStep(t *testing.T) {
+	asks := reader(t, newSources(t), define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		answer := one
+		if request.URL.Path == "/api/v1/query_range" {
+			answer = `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},
+				"values":[[-9223372036,"8"],[1767225570,"9"],[1767225585,"1"],[1767225600,"2"],[1767225601,"9"],[1767225630,"4"],[1767225645,"9"],[9223372036,"8"]]}]}}`
+		}
+		says(200, answer)(writer, request)
+	})))
+	window := Align(at("2025-12-31T23:59:45Z"), at("2026-01-01T00:00:30Z"), 15*time.Second, 0)
+	answer, err := asks.Range(t.Context(), "a", window)
+	NewWithT(t).Expect(fmt.Sprint(answer.Series, err)).To(Equal("[{map[pod:a] [1 2 NaN 4]}] <nil>"), "what is between the steps or beyond them isn't asked for")
+	NewWithT(t).Expect(window.Moments()).To(Equal([]time.Time{
+		at("2025-12-31T23:59:45Z"), at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:15Z"), at("2026-01-01T00:00:30Z"),
+	}))
 }
 
 func TestReaderTakesNoPartForTheWhole(t *testing.T) {

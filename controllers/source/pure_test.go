@@ -210,7 +210,7 @@ func TestOfFault(t *testing.T) {
 }
 
 func TestAnswerOfHasNumbers(t *testing.T) {
-	_, err := answerOf(&model.String{Value: "a"}, nil, 1)
+	_, err := answerOf(&model.String{Value: "a"}, nil, instant(time.Now()), 1)
 	NewWithT(t).Expect(err).To(MatchError(HaveSuffix("the query returns a string, not numbers")))
 	NewWithT(t).Expect(kindOf(err)).To(BeEquivalentTo("BadQuery"))
 }

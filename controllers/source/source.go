@@ -38,7 +38,7 @@ import (
 type Querier interface {
 	// Range returns the series of a query at each step of a window.
 	Range(ctx context.Context, query string, window Window) (Answer, error)
-	// Instant returns the series of a query at one time, each with one sample. A scalar is a series without labels.
+	// Instant returns the series of a query at one time, each with one value. A scalar is a series without labels.
 	Instant(ctx context.Context, query string, at time.Time) (Answer, error)
 }
 
@@ -51,16 +51,10 @@ type Answer struct {
 	Partial string
 }
 
-// Series are the samples with the same labels, in the order of time.
+// Series has a finite value at each step of a window, or of an instant at the one, NaN where there is none.
 type Series struct {
-	Labels  map[string]string
-	Samples []Sample
-}
-
-// Sample is a finite value at a time.
-type Sample struct {
-	At    time.Time
-	Value float64
+	Labels map[string]string
+	Values []float64
 }
 
 // Reader asks a source about the workloads of one namespace.

@@ -42,3 +42,31 @@ func Align(start, end time.Time, step, offset time.Duration) Window {
 		}
 	}
 }
+
+// Moments returns the times of the steps.
+func (w Window) Moments() []time.Time {
+	moments := make([]time.Time, w.steps())
+	for i := range moments {
+		moments[i] = w.Start.Add(time.Duration(i) * w.Step)
+	}
+	return moments
+}
+
+// steps returns how many there are.
+func (w Window) steps() int { return int(w.End.Sub(w.Start)/w.Step) + 1 }
+
+// stepAt returns the step that is at a time, -1 if none is. The one step of an instant is at any: sources round its time.
+func (w Window) stepAt(at time.Time) int {
+	since := at.Sub(w.Start)
+	switch {
+	case w.Start.Equal(w.End):
+		return 0
+	case since < 0 || at.After(w.End) || since%w.Step != 0:
+		return -1
+	default:
+		return int(since / w.Step)
+	}
+}
+
+// instant returns the window of one time.
+func instant(at time.Time) Window { return Window{Start: at, End: at, Step: time.Second} }

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,12 +117,12 @@ func needsWhole(check measure.Check) bool {
 func readWindow(
 	ctx context.Context, reader *source.Reader, check measure.Check, queries []string, window source.Window,
 ) (measure.Readings, error) {
-	readings := measure.Readings{Moments: momentsOf(window), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
+	readings := measure.Readings{Moments: window.Moments(), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
 	requests := measure.Requests(check, queries)
-	answers, err := readAnswers(ctx, reader, requests, window, readings.Moments)
+	answers, err := readAnswers(ctx, reader, requests, window)
 	failure, ok := errors.AsType[*source.Error](err)
 	if ok && failure.Kind == source.KindTooLarge && len(requests) < len(queries) { // each by itself may be small enough
-		answers, err = readAnswers(ctx, reader, queries, window, readings.Moments)
+		answers, err = readAnswers(ctx, reader, queries, window)
 	}
 	if err != nil {
 		return measure.Readings{}, err
@@ -133,43 +132,17 @@ func readWindow(
 }
 
 // readAnswers reads the series of each request in a window.
-func readAnswers(
-	ctx context.Context, reader *source.Reader, requests []string, window source.Window, moments []time.Time,
-) (answers [][]measure.Series, err error) {
+func readAnswers(ctx context.Context, reader *source.Reader, requests []string, window source.Window) (answers [][]measure.Series, err error) {
 	for _, text := range requests {
 		answer, err := reader.Range(ctx, text, window)
 		if err != nil {
 			return nil, err
 		}
-		answers = append(answers, seriesOf(answer, moments))
+		series := make([]measure.Series, len(answer.Series))
+		for i := range series {
+			series[i] = measure.Series(answer.Series[i])
+		}
+		answers = append(answers, series)
 	}
 	return answers, nil
-}
-
-func momentsOf(window source.Window) (moments []time.Time) {
-	for at := window.Start; !at.After(window.End); at = at.Add(window.Step) {
-		moments = append(moments, at)
-	}
-	return moments
-}
-
-// seriesOf returns the values of each series at the moments.
-func seriesOf(answer source.Answer, moments []time.Time) []measure.Series {
-	all := make([]measure.Series, 0, len(answer.Series))
-	for _, series := range answer.Series {
-		values, next := measure.None(moments), 0
-		for _, sample := range series.Samples {
-			if next == len(moments) || !moments[next].Equal(sample.At) { // a gap is before it, which most series don't have
-				at, found := slices.BinarySearchFunc(moments, sample.At, time.Time.Compare)
-				if !found {
-					continue
-				}
-				next = at
-			}
-			values[next] = sample.Value
-			next++
-		}
-		all = append(all, measure.Series{Labels: series.Labels, Values: values})
-	}
-	return all
 }
