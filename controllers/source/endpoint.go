@@ -41,8 +41,9 @@ const (
 	failureThreshold = 5
 	// OpenPeriod is the time for which it stays open. Then one query probes the source.
 	OpenPeriod = 30 * time.Second
-	// instantPeriod is how long the answer at one time is kept.
-	instantPeriod = 15 * time.Second
+	// instantPeriod is how long the answer at one time is kept, unusedPeriod that for a fixed window without being used: looks are at most five minutes
+	// apart, or twice that in turns.
+	instantPeriod, unusedPeriod = 15 * time.Second, 11 * time.Minute
 )
 
 // endpoint asks one source, and protects it: equal queries are sent once, and not too many at a time.
@@ -84,6 +85,16 @@ func queriesOf(to *exchange) queries {
 type kept struct {
 	answer Answer
 	until  time.Time
+	// unused is how much longer it is kept whenever it is used.
+	unused time.Duration
+}
+
+// usedAt returns how it is kept after it was used. What a partial answer lacks may be there later.
+func (k kept) usedAt(now time.Time) kept {
+	if until := now.Add(k.unused); k.answer.Partial == "" && until.After(k.until) {
+		k.until = until
+	}
+	return k
 }
 
 func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, metrics *Metrics) *endpoint {
@@ -104,11 +115,16 @@ func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, met
 // errNotSent is the error of queries that weren't sent, and so say nothing about the source.
 var errNotSent = errors.New("the query wasn't sent")
 
-// queryRange returns the answer for a window, which is kept until the next step.
+// queryRange returns the answer for a window, which is kept until the next step. That for a fixed one is kept as long as it is used, once nothing is
+// added to it: what was scraped last comes late to some sources.
 func (e *endpoint) queryRange(ctx context.Context, query string, window Window) (Answer, error) {
 	over := prometheusv1.Range{Start: window.Start, End: window.End, Step: window.Step}
 	key := fmt.Sprintf("%d %d %d %s", window.Start.UnixNano(), window.End.UnixNano(), window.Step, query)
-	return e.share(ctx, key, window.End.Add(window.Step), func(ctx context.Context) (Answer, error) {
+	as := kept{until: window.End.Add(window.Step)}
+	if window.Fixed && !e.clock.Now().Before(as.until) {
+		as.unused = unusedPeriod
+	}
+	return e.share(ctx, key, as, func(ctx context.Context) (Answer, error) {
 		value, warnings, err := e.api.QueryRange(ctx, query, over, e.options()...)
 		return e.decode(window, value, warnings, err)
 	})
@@ -116,7 +132,8 @@ func (e *endpoint) queryRange(ctx context.Context, query string, window Window) 
 
 // queryInstant returns the answer at a time, which is kept for a while.
 func (e *endpoint) queryInstant(ctx context.Context, query string, at time.Time) (Answer, error) {
-	return e.share(ctx, fmt.Sprintf("%d %s", at.UnixNano(), query), e.clock.Now().Add(instantPeriod), func(ctx context.Context) (Answer, error) {
+	as := kept{until: e.clock.Now().Add(instantPeriod)}
+	return e.share(ctx, fmt.Sprintf("%d %s", at.UnixNano(), query), as, func(ctx context.Context) (Answer, error) {
 		value, warnings, err := e.api.Query(ctx, query, at, e.options()...)
 		return e.decode(instant(at), value, warnings, err)
 	})
@@ -138,8 +155,8 @@ func (e *endpoint) decode(window Window, value model.Value, warnings prometheusv
 	return answerOf(value, warnings, window, e.limits.MaxSeries)
 }
 
-// share returns the answer that is kept, or that of the flight under way, or asks. An answer is kept until a time, and a failure isn't.
-func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask func(context.Context) (Answer, error)) (Answer, error) {
+// share returns the answer that is kept, or that of the flight under way, or asks. An answer is kept for a while, and a failure isn't.
+func (e *endpoint) share(ctx context.Context, key string, as kept, ask func(context.Context) (Answer, error)) (Answer, error) {
 	if answer, found := e.find(key); found {
 		return answer, nil
 	}
@@ -151,7 +168,8 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 		defer cancel()
 		answer, err := e.protect(ctx, ask)
 		if err == nil {
-			e.keep(key, kept{answer, until})
+			as.answer = answer
+			e.keep(key, as)
 		}
 		return answer, err
 	})
@@ -186,8 +204,12 @@ func (e *endpoint) ended(ctx context.Context) error {
 func (e *endpoint) find(key string) (Answer, bool) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	found, ok := e.kept[key]
-	return found.answer, ok && e.clock.Now().Before(found.until)
+	found, now := e.kept[key], e.clock.Now()
+	if !now.Before(found.until) {
+		return Answer{}, false
+	}
+	e.kept[key] = found.usedAt(now)
+	return found.answer, true
 }
 
 // keep keeps an answer, and drops those whose time is over.
@@ -195,7 +217,7 @@ func (e *endpoint) keep(key string, answer kept) {
 	e.expire()
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	e.kept[key] = answer
+	e.kept[key] = answer.usedAt(e.clock.Now())
 }
 
 // expire drops the answers whose time is over.

@@ -220,6 +220,39 @@ func TestEndpointSharesEqualQueries(t *testing.T) {
 	})
 }
 
+func TestEndpointKeepsTheAnswerForAFixedWindowWhileItIsUsed(t *testing.T) {
+	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
+		window := Align(time.Now().Add(-30*time.Minute), time.Now(), time.Minute, 0)
+		asked := func(fixed bool) int {
+			window.Fixed = fixed
+			_, err := e.queryRange(context.Background(), fmt.Sprint("a", fixed), window)
+			g.Expect(err).NotTo(HaveOccurred())
+			return w.count()
+		}
+		g.Expect(asked(true)).To(Equal(1))
+		time.Sleep(15 * time.Second)
+		g.Expect(asked(true)).To(BeZero())
+		time.Sleep(time.Minute)
+		g.Expect(asked(true)).To(Equal(1), "what was late is there now")
+		for range 10 {
+			time.Sleep(10 * time.Minute)
+			g.Expect(asked(false)).To(Equal(1), "another window")
+			g.Expect(asked(true)).To(BeZero(), "it was used")
+		}
+		time.Sleep(11 * time.Minute)
+		g.Expect(asked(false)).To(Equal(1))
+		g.Expect(e.kept).To(HaveLen(1), "it wasn't used")
+		g.Expect(asked(true)).To(Equal(1))
+	})
+}
+
+func TestEndpointKeepsNoPartOfAnAnswerLonger(t *testing.T) {
+	now := time.Now()
+	until := now.Add(-time.Minute)
+	NewWithT(t).Expect(kept{until: until, unused: time.Hour}.usedAt(now).until).To(Equal(now.Add(time.Hour)))
+	NewWithT(t).Expect(kept{answer: Answer{Partial: "a store is away"}, until: until, unused: time.Hour}.usedAt(now).until).To(Equal(until))
+}
+
 func TestEndpointSharesNoFailures(t *testing.T) {
 	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
 		at := time.Now()

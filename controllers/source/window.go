@@ -25,6 +25,8 @@ const maxSteps = 60
 type Window struct {
 	Start, End time.Time
 	Step       time.Duration
+	// Fixed reports whether it is the same at each look.
+	Fixed bool
 }
 
 // Align returns the window from a time to another one whose steps are multiples of a duration of at least a second, each later by an offset,

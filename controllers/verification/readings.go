@@ -79,7 +79,9 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	}
 	// The past has a window of its own: one until now would have the fewer looks before the release the older that is.
 	step, start := asked.Interval*((pastLook-1)/asked.Interval+1), release.Began.Add(-pastPeriod)
-	before, err := readWindow(ctx, reader, asked.Check, queries, source.Align(start, release.Began, step, asked.Offset))
+	window = source.Align(start, release.Began, step, asked.Offset)
+	window.Fixed = true
+	before, err := readWindow(ctx, reader, asked.Check, queries, window)
 	if err != nil {
 		return measure.Readings{}, err
 	}

@@ -306,6 +306,28 @@ func TestReadReadsThePastOfAReleaseThatIsComparedWithIt(t *testing.T) {
 	}
 }
 
+func TestReadAsksForThePastOnce(t *testing.T) {
+	g := NewWithT(t)
+	var starts []string
+	handler := func(writer http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/query_range") {
+			starts = append(starts, request.FormValue("start")+" "+request.FormValue("step"))
+		}
+		answers(writer, request)
+	}
+	asked, judged := asked(), release()
+	asked.Check.(ratio.Check).Spec.Comparison = &appv1alpha1.RatioComparison{Baseline: "Before"}
+	judged.New = []checks.Pod{{Name: "web-1"}}
+	sources := sourcesOf(t, handler, testkit.NewFake(t, shop()))
+	const now, past = "1767225570 15", "1767223800 60" // two looks, and half an hour, before the release
+	for look, expected := range [][]string{{now, now, past, past, past, past}, {now, now, past, past}, {now, now, past, past}} {
+		starts = nil
+		_, err := verification.Read(t.Context(), sources, judged, asked, began.Add(time.Duration(look+1)*time.Minute))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(starts).To(Equal(expected), "those of others go on until now")
+	}
+}
+
 func TestReadSaysThatThePastCantBeRead(t *testing.T) {
 	g := NewWithT(t)
 	handler := func(writer http.ResponseWriter, request *http.Request) {
