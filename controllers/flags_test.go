@@ -77,6 +77,20 @@ var _ = Describe("The manager's flags", func() {
 		}
 	})
 
+	DescribeTable("shape the lines of the log", func(ctx context.Context, first string, flags ...string) {
+		command := exec.CommandContext(ctx, settings.Binary, append(flags, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere")...)
+		output, err := command.CombinedOutput()
+		Expect(err).To(MatchError("exit status 1"))
+		Expect(string(output)).To(MatchRegexp(first))
+	},
+		Entry("in JSON by default", `^\{"level":"info","ts":"\d{4}-\d\d-\d\dT[^"]+","msg":"Starting AlterShield Operator",[^\n]*\}\n`),
+		Entry("for reading", `^\d{4}-\d\d-\d\dT\S+\tINFO\tStarting AlterShield Operator\t\{`, "--zap-devel"),
+		Entry("for reading, by its encoder", `^\d{4}-\d\d-\d\dT\S+\tINFO\tStarting AlterShield Operator\t\{`, "--zap-encoder=console"),
+		Entry("with times in seconds", `^\{"level":"info","ts":\d{10}\.\d+,"msg":"Starting`, "--zap-time-encoding=epoch"),
+		Entry("with stack traces", `^\{"level":"info",[^\n]*"stacktrace":"[^\n]*main\.main`, "--zap-stacktrace-level=info"),
+		Entry("with fewer lines", `^altershield-operator: `, "--zap-log-level=error"),
+	)
+
 	It("explain themselves", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())

@@ -284,6 +284,7 @@ func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
 	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("Deployment", "PodsNotRunning"))).To(BeEquivalentTo(1))
+	g.Expect(testutil.CollectAndCount(b.Metrics.obstacles, "altershield_rollback_obstacles_total")).NotTo(BeZero())
 	g.Expect(b.events()).To(Equal([]string{
 		"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: none is healthy (cause of the rollback: pod sleep-b-1: pending)",
 	}))

@@ -62,6 +62,8 @@ func TestReconcileTellsAFailureAndItsRecoveryOnce(t *testing.T) {
 	g.Expect(status.Delivered).To(HaveLen(2))
 	g.Expect(status.LastSentTime.Time.UTC()).To(Equal(testkit.Now().Add(80 * time.Second)))
 	g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Sent"))).To(Equal(2.0))
+	g.Expect(testutil.CollectAndCount(b.Metrics.total, "altershield_notifications_total")).To(Equal(21), "counters begin at 0")
+	g.Expect(testutil.CollectAndCount(b.Metrics.seconds, "altershield_notification_seconds")).To(Equal(1))
 }
 
 // The record of a release that failed is removed with the verdict on the repair.

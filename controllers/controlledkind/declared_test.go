@@ -135,8 +135,13 @@ func newFakeBench(t *testing.T) (b *bench, withdraw func(bool)) {
 // install creates the CRD of gadgets.
 func (b *bench) install() {
 	b.Helper()
+	b.installAs(gadgetCRD)
+}
+
+func (b *bench) installAs(text string) {
+	b.Helper()
 	var crd apiextensionsv1.CustomResourceDefinition
-	NewWithT(b).Expect(yaml.Unmarshal([]byte(gadgetCRD), &crd)).To(Succeed())
+	NewWithT(b).Expect(yaml.Unmarshal([]byte(text), &crd)).To(Succeed())
 	NewWithT(b).Expect(b.kube.Create(b.Context(), &crd)).To(Succeed())
 }
 
@@ -567,6 +572,20 @@ func TestReconcileReviewsThePermissionsOfADeclaredKindThatRuns(t *testing.T) {
 	b.settle()
 	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "True Ready"))
 	g.Expect(b.called()).To(ContainElement(calledGadgets))
+}
+
+func TestReconcileWaitsForACRDThatKeepsTheVersionLabel(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.installAs(strings.Replace(gadgetCRD, "template: {type: object, x-kubernetes-preserve-unknown-fields: true}",
+		"template: {type: object, properties: {spec: {type: object, properties: {containers: {type: array}}}}}", 1))
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(And(HaveKeyWithValue("Stampable", "False LabelsPruned"), HaveKeyWithValue("Admitted", "False LabelsPruned"),
+		HaveKeyWithValue("Ready", "False LabelsPruned")))
+	g.Expect(b.message(gadgets, "Stampable")).To(HavePrefix("the CRD drops the version label of the pod template spec.template: "))
+	g.Expect(b.runner.calls).To(BeEmpty())
 }
 
 func TestReconcileRestartsADeclaredKind(t *testing.T) {

@@ -246,6 +246,18 @@ func TestDecideFailsPodsWhereFailWhenAgrees(t *testing.T) {
 	}
 }
 
+func TestDecideFailsAReleaseByTheSignalsOfItsPolicyAlone(t *testing.T) {
+	for signal, status := range map[appv1alpha1.PodSignal]string{"Restarts": "Suspend", "ReadinessLost": "Running"} {
+		t.Run(string(signal), func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Enforce")
+			policy.Spec.Checks[0].PodHealth = &appv1alpha1.PodHealthCheck{Signals: []appv1alpha1.PodSignal{signal}}
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begunWith(t, policies(policy)))
+			g.Expect(string(decide.Decide(workload, see(5, under(policy), ran(1, 2), crashing(1)), now).Status.Status)).To(Equal(status))
+		})
+	}
+}
+
 func TestDecideKeepsAFailureThatCounted(t *testing.T) {
 	g := NewWithT(t)
 	policy := checking("web", "Enforce")

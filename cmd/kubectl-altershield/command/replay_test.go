@@ -102,6 +102,9 @@ func TestReplayExitsWith4IfACheckWouldHaveFailed(t *testing.T) {
 	g.Expect(shown["checks"].([]any)[0]).To(And(HaveKeyWithValue("name", "errors"), HaveKeyWithValue("verdict", "Fail"), HaveKeyWithValue("reason", "CheckFailed"),
 		HaveKeyWithValue("afterSeconds", BeNumerically(">", 0)), HaveKeyWithValue("message", HavePrefix("3.2% on 1 new pod"))))
 	g.Expect(b.run("replay", "web", "--policy", errorsPolicy, "--source-url", address, "-o", "name").out).To(Equal("errors\n"))
+	for _, label := range []string{"--pod-label=instance", "--namespace-label=project"} {
+		g.Expect(b.run("replay", "web", "--policy", errorsPolicy, "--source-url", address, label).expects(g, command.OK)).To(ContainSubstring("NoData"), label)
+	}
 	stored := []string{"replay", "web", "--policy", errorsPolicy, "--source-url", address, "--from=2026-01-01T00:00:00Z", "--to=2026-01-01T00:08:00Z"}
 	g.Expect(b.run(append(stored, "--new-pods=web-7d4b9-.*")...).out).To(And(HavePrefix("shop/web  new pods: 1\n"), HaveSuffix("\na check of errors would have failed\n")))
 	g.Expect(b.run(append(stored, "--new-pods=web-5c6f8-b.*")...).expects(g, command.OK)).To(HaveSuffix("\nno check of errors would have failed\n"))

@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What no test uses either works by chance or isn't needed: a test is to be written for it, or it is to be removed.
+func TestNamesOfTheReferenceAreUsedByATest(t *testing.T) {
+	reference, files := text(t, "docs/reference.md"), testFiles(t)
+	all := used{}
+	for _, file := range files {
+		all.literals += file.literals + "\n"
+	}
+	for heading, pattern := range map[string]string{
+		"HTTP endpoints":         `/openapi/[\w/]+\w`,
+		"Labels and annotations": "(?m)^\\| `([^`]+)`",
+		"Conditions":             "`([A-Z]\\w+)`",
+		"Events":                 "(?m)^\\| `(\\w+)`(?:, `(\\w+)`)?",
+		"Settings":               "(?m)^\\| `([^`]+)`",
+		"Flags":                  "(?m)^\\| `(--[^`]+)`",
+		"Metrics":                "(?m)^\\| `(\\w+)",
+	} {
+		for _, name := range namesIn(sectionOf(t, reference, heading), pattern) {
+			if name = strings.Replace(name, "…/", "altershield.defense.antgroup.com/", 1); !all.has(name) {
+				t.Errorf("%s: no test uses %s", heading, name)
+			}
+		}
+	}
+	verbs := text(t, "docs/verbs.md")
+	for _, verb := range namesIn(verbs, "(?m)^\\| \\[`([^`]+)`") {
+		if !all.has(verb) && !all.has(strings.ReplaceAll(verb, " ", "\n")) {
+			t.Errorf("no test uses the verb %s", verb)
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| ((?:`-\\w`, )?`--[^`]+`)").FindAllStringSubmatch(verbs, -1) {
+		if names := namesIn(row[1], "`(-[\\w-]+)"); !slices.ContainsFunc(names, all.has) {
+			t.Errorf("no test uses the flag %s of a verb", row[1])
+		}
+	}
+	tables, err := fields(root + "/config/crd/bases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, rows := range tables {
+		for _, row := range rows {
+			path := strings.Split(strings.ReplaceAll(strings.Trim(row[0], "`"), "[]", ""), ".")
+			if !slices.ContainsFunc(files, func(file used) bool { return file.hasField(kind, path) }) {
+				t.Errorf("no test uses the field %s of a %s", row[0], kind)
+			}
+		}
+	}
+}
+
+func TestUsed(t *testing.T) {
+	file := usedBy([]byte(`package a
+// Comment "InAComment" .commented
+var made = ChangeWorkload{Spec: Spec{AppID: "x", Window: only(len(times))}, Why: "reason PodsFailed, --stuck-after=2m", Path: "{.status.open}", JSON: "\"held\":1"}
+`))
+	for name, want := range map[string]bool{
+		"PodsFailed": true, "Pods": false, "--stuck-after": true, "stuck-after": false, "--stuck": false, "InAComment": false, "times": false,
+	} {
+		if got := file.has(name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+	for path, want := range map[string]bool{
+		"spec.appId": true, "spec.window": true, "status.open": true, "status.held": true, "status.reason": false, "status.commented": false, "spec.times": false, "spec.len": false,
+	} {
+		if got := file.hasField("ChangeWorkload", strings.Split(path, ".")); got != want {
+			t.Errorf("%s: got %t, want %t", path, got, want)
+		}
+	}
+	if file.hasField("BreakGlass", []string{"window", "open"}) != true || file.hasField("BreakGlass", []string{"other", "open"}) {
+		t.Error("a field is that of another kind")
+	}
+}
+
+// used is what a test file has, without its comments.
+type used struct {
+	// literals are the texts of its strings, one a line, and lower the same in lower case.
+	literals, lower string
+	// exported are its identifiers that begin with a capital letter, in lower case: the JSON name of a field differs from its Go name by case alone.
+	exported map[string]bool
+	// fields are the names of fields in its strings, as in a path, in JSON or in YAML, and strings that are nothing but a name.
+	fields map[string]bool
+}
+
+func usedBy(source []byte) used {
+	found := used{exported: map[string]bool{}, fields: map[string]bool{}}
+	field := regexp.MustCompile(`\.(\w+)|(\w+)"?:|^(\w+)$`)
+	var literals strings.Builder
+	var scan scanner.Scanner
+	scan.Init(token.NewFileSet().AddFile("", -1, len(source)), source, nil, 0)
+	for {
+		switch _, kind, text := scan.Scan(); {
+		case kind == token.EOF:
+			found.literals, found.lower = literals.String(), strings.ToLower(literals.String())
+			return found
+		case kind == token.IDENT && token.IsExported(text):
+			found.exported[strings.ToLower(text)] = true
+		case kind == token.STRING:
+			value, _ := strconv.Unquote(text)
+			literals.WriteString(value + "\n")
+			for _, names := range field.FindAllStringSubmatch(value, -1) {
+				found.fields[names[1]+names[2]+names[3]] = true
+			}
+		}
+	}
+}
+
+// has reports whether a name is in a string, and no part of a longer one.
+func (u used) has(name string) bool {
+	before, after, found := strings.Cut("\n"+u.literals, name)
+	for found && (isPart(before, len(before)-1) || isPart(after, 0)) {
+		before, after, found = strings.Cut(after, name)
+	}
+	return found
+}
+
+// isPart reports whether a character may be one of a name.
+func isPart(text string, at int) bool {
+	const others = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return at < 0 || at == len(text) || strings.Contains(others, text[at:at+1])
+}
+
+// hasField reports whether the file uses a field of a kind. As names of fields are often the same, it has to use the kind or what the field is in, too.
+func (u used) hasField(kind string, path []string) bool {
+	name, in := path[len(path)-1], path[len(path)-2]
+	return u.names(name) && (u.names(in) || u.namesKind(strings.ToLower(kind)))
+}
+
+func (u used) names(field string) bool { return u.exported[strings.ToLower(field)] || u.fields[field] }
+
+// namesKind reports whether the file names a kind, one of its types, or its resource.
+func (u used) namesKind(kind string) bool {
+	return u.exported[kind] || u.exported[kind+"spec"] || u.exported[kind+"status"] || strings.Contains(u.lower, kind)
+}
+
+// testFiles returns what each test has, and each program in hack that runs what is shipped, but those beside this one, which only describe the reference.
+func testFiles(t *testing.T) []used {
+	t.Helper()
+	var files []used
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "bin" || path == "hack/docs" || path != "." && strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, "_test.go") && !(strings.HasPrefix(path, "hack/") && strings.HasSuffix(path, ".go")):
+			return nil
+		}
+		source, err := os.ReadFile(filepath.Join(root, path))
+		files = append(files, usedBy(source))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// sectionOf returns a section of a page without its subsections.
+func sectionOf(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, after, found := strings.Cut(page, "\n## "+heading+"\n")
+	section, _, _ := strings.Cut(after, "\n## ")
+	if !found {
+		t.Fatalf("there is no section %s", heading)
+	}
+	return section
+}
+
+// namesIn returns what the groups of a pattern find, or the pattern itself if it has none.
+func namesIn(text, pattern string) []string {
+	var names []string
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		names = append(names, found[min(1, len(found)-1):]...)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
