@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 var apiServer testkit.APIServer
@@ -398,4 +401,58 @@ func TestSettingsThatCannotBeReadAreErrors(t *testing.T) {
 			g.Expect(err).To(MatchError(errLost))
 		}
 	}
+}
+
+func TestPolicyLeavesRecordsToTheOperator(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.confine()
+	const operator = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
+	clients := map[string]client.Client{"an administrator": apiServer.Client(t), "the operator": b.administratorCalled(operator)}
+	const forbidden = "only the operator writes and removes ChangeRecords"
+	b.writer.Client = clients["the operator"]
+	_, err := b.record(1, "Success", "AllPodsPassed", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	for name, kube := range clients {
+		record := &appv1alpha1.ChangeRecord{}
+		g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0)}, record)).To(Succeed())
+		forged := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "forged"}, Spec: record.Spec}
+		for verb, act := range map[string]func() error{
+			"create": func() error { return kube.Create(t.Context(), forged, client.DryRunAll) },
+			"delete": func() error { return kube.Delete(t.Context(), record, client.DryRunAll) },
+		} {
+			if name == "the operator" {
+				g.Expect(act()).To(Succeed(), verb)
+				continue
+			}
+			g.Eventually(act, "30s", "200ms").Should(MatchError(ContainSubstring(forbidden)), verb) // a policy takes effect a moment after it was created
+		}
+	}
+}
+
+// confine creates the policy of config/admission-policy for the namespace.
+func (b *bench) confine() {
+	b.t.Helper()
+	g := NewWithT(b.t)
+	content, err := os.Open(filepath.Join("..", "..", "config", "admission-policy", "records.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	defer content.Close()
+	objects, err := manifests.Decode(content)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects {
+		if object.GetKind() == "ValidatingAdmissionPolicyBinding" {
+			here := map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: b.namespace}}
+			g.Expect(unstructured.SetNestedMap(object.Object, here, "spec", "matchResources", "namespaceSelector")).To(Succeed())
+		}
+		g.Expect(b.kube.Create(b.t.Context(), object)).To(Succeed())
+	}
+}
+
+// administratorCalled returns a client with all rights under the name of another user.
+func (b *bench) administratorCalled(user string) client.Client {
+	b.t.Helper()
+	config := apiServer.Config(b.t)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	kube, err := client.New(config, client.Options{Scheme: testkit.Scheme()})
+	NewWithT(b.t).Expect(err).NotTo(HaveOccurred())
+	return kube
 }
