@@ -444,6 +444,7 @@ func (b *bench) confine() {
 			g.Expect(unstructured.SetNestedMap(object.Object, here, "spec", "matchResources", "namespaceSelector")).To(Succeed())
 		}
 		g.Expect(b.kube.Create(b.t.Context(), object)).To(Succeed())
+		b.t.Cleanup(func() { _ = b.kube.Delete(context.Background(), object) })
 	}
 }
 

@@ -165,23 +165,33 @@ func (u used) namesKind(kind string) bool {
 func testFiles(t *testing.T) []used {
 	t.Helper()
 	var files []used
+	eachSource(t, func(path string, source []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "hack/") {
+			files = append(files, usedBy(source))
+		}
+	})
+	return files
+}
+
+// eachSource calls a function with each file in Go but those beside this one.
+func eachSource(t *testing.T, do func(path string, source []byte)) {
+	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "bin" || path == "hack/docs" || path != "." && strings.HasPrefix(entry.Name(), ".")):
+		case entry.IsDir() && (entry.Name() == "node_modules" || path == "bin" || path == "hack/docs" || path != "." && strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
-		case !strings.HasSuffix(path, "_test.go") && !(strings.HasPrefix(path, "hack/") && strings.HasSuffix(path, ".go")):
+		case !strings.HasSuffix(path, ".go"):
 			return nil
 		}
 		source, err := os.ReadFile(filepath.Join(root, path))
-		files = append(files, usedBy(source))
+		do(path, source)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
 }
 
 // sectionOf returns a section of a page without its subsections.
