@@ -20,6 +20,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,7 +64,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
 		"Address of /healthz and /readyz. Ready means: caches synced, webhooks and callbacks served.")
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
-		"Address of /debug/pprof. Unauthenticated, and exposes memory contents: bind it to loopback, such as 127.0.0.1:6060. 0 turns it off.")
+		"Address of /debug/pprof on loopback, such as 127.0.0.1:6060, as it needs no authentication and exposes memory contents. 0 turns it off.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
 	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
 		"Directory with the certificate of the webhooks and the metrics: tls.crt and tls.key, reloaded when they change. "+
@@ -114,7 +116,18 @@ func (o *options) validate() error {
 	if o.gracefulShutdownTime < 0 {
 		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
 	}
+	if o.pprofAddress != "" && o.pprofAddress != "0" && !isLoopback(o.pprofAddress) { // either turns it off
+		problems = append(problems, fmt.Errorf("--pprof-bind-address %q is not on loopback: profiles show memory to everyone who reaches it; "+
+			"use 127.0.0.1:6060 and kubectl port-forward", o.pprofAddress))
+	}
 	return errors.Join(append(problems, o.traces.Validate(), o.validateServer())...)
+}
+
+// isLoopback reports whether only clients of the same pod, or of the same host, reach an address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip, _ := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || ip.IsLoopback())
 }
 
 func (o *options) validateWebhookCert() error {

@@ -77,6 +77,19 @@ var _ = Describe("The manager's flags", func() {
 		}
 	})
 
+	It("refuse an address of profiles that others reach", func(ctx context.Context) {
+		for _, address := range []string{":6060", "0.0.0.0:6060", "[::]:6060", "192.0.2.1:6060", "manager:6060", "6060"} {
+			output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere", "--pprof-bind-address="+address).CombinedOutput()
+			Expect(err).To(MatchError("exit status 1"))
+			Expect(string(output)).To(ContainSubstring(`--pprof-bind-address "` + address + `" is not on loopback: profiles show memory to everyone who reaches it; use 127.0.0.1:6060 and kubectl port-forward`))
+		}
+		for _, address := range []string{"0", "127.0.0.1:6060", "[::1]:6060", "localhost:6060"} {
+			output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere", "--pprof-bind-address="+address).CombinedOutput()
+			Expect(err).To(MatchError("exit status 1"))
+			Expect(string(output)).To(ContainSubstring("loading the kubeconfig"), address)
+		}
+	})
+
 	DescribeTable("shape the lines of the log", func(ctx context.Context, first string, flags ...string) {
 		command := exec.CommandContext(ctx, settings.Binary, append(flags, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere")...)
 		output, err := command.CombinedOutput()
