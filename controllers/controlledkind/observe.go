@@ -134,19 +134,27 @@ func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.Control
 			known.missing = append(known.missing, describe(needed[i]))
 		}
 	}
-	switch now := r.Clock.Now(); {
-	case len(known.missing) > 0 && now.Sub(controlled.CreationTimestamp.Time) < reviewAgain:
-		known.until = now.Add(reviewSoon)
-	case len(known.missing) > 0:
-		known.until = now.Add(reviewAgain)
-	case !controlled.Spec.BuiltIn:
-		known.until = now.Add(reviewGranted)
+	if after := reviewAfter(controlled, len(known.missing) > 0, r.Clock.Now()); after > 0 {
+		known.until = r.Clock.Now().Add(after)
 	}
 	if r.permissions == nil {
 		r.permissions = map[string]permission{}
 	}
 	r.permissions[controlled.Name] = known
 	return known, nil
+}
+
+// reviewAfter returns after what time permissions for a kind are reviewed again, 0 for never.
+func reviewAfter(controlled *appv1alpha1.ControlledKind, isMissing bool, now time.Time) time.Duration {
+	switch {
+	case isMissing && now.Sub(controlled.CreationTimestamp.Time) < reviewAgain:
+		return reviewSoon
+	case isMissing:
+		return reviewAgain
+	case !controlled.Spec.BuiltIn:
+		return reviewGranted
+	}
+	return 0
 }
 
 // needs returns the permissions that the operator needs for a kind, in all namespaces. It writes to the workloads unless it only observes them.

@@ -65,7 +65,7 @@ func run(ctx context.Context, kubeconfig string, port int) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+	metrics, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {
 		return fmt.Errorf("serve the metrics of the pods: %w", err)
 	}

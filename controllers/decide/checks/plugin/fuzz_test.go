@@ -17,6 +17,7 @@ limitations under the License.
 package plugin_test
 
 import (
+	"strings"
 	"testing"
 	"unicode"
 
@@ -41,23 +42,24 @@ func FuzzTheAnswerOfAPlugin(f *testing.F) {
 		if len(answer.Pods) > 0 && answer.Verdict != "Fail" {
 			t.Errorf("%d pods failed although the verdict is %s", len(answer.Pods), answer.Verdict)
 		}
-		texts, failed := []string{answer.Message}, map[string]bool{}
+		checkText(t, answer.Message)
+		failed := map[string]bool{}
 		for _, pod := range answer.Pods {
 			if failed[pod.Pod] || pod.Pod != "new-0" && pod.Pod != "new-1" {
 				t.Errorf("pod %q is named twice, or isn't one of the release", pod.Pod)
 			}
 			failed[pod.Pod] = true
-			texts = append(texts, pod.Message)
-		}
-		for _, text := range texts {
-			if len(text) > 4096 {
-				t.Errorf("a message has %d bytes", len(text))
-			}
-			for _, letter := range text {
-				if unicode.IsControl(letter) {
-					t.Errorf("%q has a control character", text)
-				}
-			}
+			checkText(t, pod.Message)
 		}
 	})
+}
+
+func checkText(t *testing.T, text string) {
+	t.Helper()
+	if len(text) > 4096 {
+		t.Errorf("a message has %d bytes", len(text))
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		t.Errorf("%q has a control character", text)
+	}
 }
