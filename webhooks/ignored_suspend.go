@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"fmt"
+	"strconv"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -43,8 +44,9 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 	facts := decide.Admission{Suspended: old.suspended(), Ignored: updated.ignores(old)}
 	facts.Refused = decide.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
 		decide.RefusalOf(rollbacks, updated.knownAs, record.Time.Time) != nil
+	used := decide.Admit(facts).Ignores
 	switch {
-	case decide.Admit(facts).Ignores:
+	case used:
 		if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
 			return err
 		}
@@ -55,6 +57,9 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 	}
 	if m.ignoresSuspension() {
 		delete(m.labels, appv1alpha1.LabelIgnoredSuspend)
+		if !used { // a GitOps client sets it again, by when the release may have failed
+			m.annotations[appv1alpha1.AnnotationIgnoredSuspendRemoved] = strconv.FormatInt(record.Release, 10)
+		}
 	}
 	return nil
 }

@@ -54,6 +54,29 @@ func TestLabelAdviceWarnsOfALabelThatIsSetWithoutARelease(t *testing.T) {
 	}
 }
 
+// Otherwise the label that a GitOps client sets again after the release has failed would let its next change through.
+func TestStampUpdateRemembersThatItRemovedALabelWithoutUse(t *testing.T) {
+	const removed = "altershield.defense.antgroup.com/ignored-suspend-removed"
+	release := stamped(versionOf123, "4")
+	for name, row := range map[string]struct {
+		old, updated edit
+		remembered   string
+	}{
+		"a label from before":         {all(release, ignoring), all(release, ignoring, repaired), "5"},
+		"a label of the update":       {release, all(release, ignoring, repaired), "5"},
+		"a label that lets it pass":   {all(release, suspended), all(release, suspended, ignoring, repaired), ""},
+		"a release without the label": {release, all(release, repaired), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			stamp, err := stampUpdate(marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.updated)), author{user: "flux"}, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(stamp.labels).NotTo(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
+			g.Expect(stamp.annotations[removed]).To(Equal(row.remembered))
+		})
+	}
+}
+
 // The manifest of a GitOps client contains the label, which returns each time it is consumed.
 func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t *testing.T) {
 	const back = "the label altershield.defense.antgroup.com/ignored-suspend on the Deployment has no effect, since it was already used or removed " +
