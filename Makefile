@@ -14,6 +14,7 @@ SOAK_ARGS ?=
 E2E_ARGS ?=
 FAULTS_ARGS ?=
 UPGRADE_ARGS ?=
+GITOPS_ARGS ?=
 BENCH_ARGS ?=
 NODES ?= 2
 FUZZTIME ?= 60s
@@ -136,6 +137,10 @@ faults: build ## Run scenarios with faults: each write fails once, the manager i
 .PHONY: upgrade
 upgrade: build ## Upgrade from an earlier version with Deployments in all states of a release, and go back. UPGRADE_ARGS="--from=9de4dbe".
 	go run ./hack/upgrade --manager bin/manager $(UPGRADE_ARGS)
+
+.PHONY: gitops
+gitops: build ## Have Flux apply releases from Git that fail, are parked, rolled back and repaired. GITOPS_ARGS="--scene=stuck".
+	go run ./hack/gitops --manager bin/manager $(GITOPS_ARGS)
 
 # Without -trimpath it shares the compiled packages of the tests.
 .PHONY: soak

@@ -44,6 +44,9 @@ const (
 	Shim       = "containerd-shim-runc-v2"
 	Ctr        = "ctr"
 	Crane      = "crane"
+
+	SourceController    = "source-controller"
+	KustomizeController = "kustomize-controller"
 )
 
 // The versions of Kubernetes, those of hack/controlplane/kubernetes-<minor>/go.mod; they name folders in the store.
@@ -95,6 +98,11 @@ func EnsureMinor(ctx context.Context, out io.Writer, minor string) (Assets, erro
 // EnsureNode does the same with the programs of a control plane with real nodes.
 func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, append(controlPlane(newest), node()...))
+}
+
+// EnsureFlux does the same with Flux's controllers.
+func EnsureFlux(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, flux())
 }
 
 func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error) {

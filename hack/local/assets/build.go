@@ -27,6 +27,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
 )
 
 const (
@@ -34,6 +36,8 @@ const (
 	progressEvery = 10 * time.Second
 	// scratchPrefix is the prefix of the folders in which programs are built.
 	scratchPrefix = ".build-"
+	// fluxModules is the beginning of the import paths of Flux's controllers, whose main packages are at the root of their modules.
+	fluxModules = "github.com/fluxcd/"
 )
 
 // program is a program of the control plane or of a node, with its build.
@@ -91,6 +95,30 @@ func node() []program {
 	}
 }
 
+// flux returns the controllers of Flux that apply what is in Git.
+func flux() []program {
+	return []program{
+		{name: KustomizeController, module: "flux", pkg: fluxModules + KustomizeController, takes: "5 minutes"},
+		{name: SourceController, module: "flux", pkg: fluxModules + SourceController, takes: "5 minutes"},
+	}
+}
+
+// FluxDefinitions returns the kustomizations of the CustomResourceDefinitions of Flux's controllers, which are in their modules.
+func FluxDefinitions(ctx context.Context) (folders []string, err error) {
+	sources, err := sourcesDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range flux() {
+		source, err := gomodule.Download(ctx, filepath.Join(sources, p.module), p.pkg)
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, filepath.Join(source, "config", "crd"))
+	}
+	return folders, nil
+}
+
 // containerd returns a command of containerd, without the snapshotters that need C libraries or kernel modules.
 func containerd(name, takes string) program {
 	const module = "github.com/containerd/containerd/v2/"
@@ -117,7 +145,7 @@ func (a Assets) build(ctx context.Context, out io.Writer, wanted []program) erro
 			return fmt.Errorf("remove an interrupted build: %w", err)
 		}
 	}
-	fmt.Fprintf(out, "building %d programs of Kubernetes from Go modules into %s (once)\n", len(missing), a.Dir)
+	fmt.Fprintf(out, "building %d programs from Go modules into %s (once)\n", len(missing), a.Dir)
 	for i, p := range missing {
 		label := fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name)
 		if err := a.buildOne(ctx, out, label, filepath.Join(sources, p.module), p); err != nil {

@@ -27,8 +27,22 @@ import (
 
 // Build downloads a pinned module and builds a package of it, such as "./cmd", into the file program. It returns the folder of the module.
 func Build(ctx context.Context, module, pkg, program string) (source string, err error) {
+	source, err = Download(ctx, os.TempDir(), module) // outside of any module, to which it would be added
+	if err != nil {
+		return "", err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-C", source, "-o", program, pkg)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", module, err, output)
+	}
+	return source, nil
+}
+
+// Download downloads a module, such as one that the go.mod in dir pins, and returns its folder.
+func Download(ctx context.Context, dir, module string) (source string, err error) {
 	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	download.Dir = os.TempDir() // outside of any module, to which it would be added
+	download.Dir = dir
 	output, err := download.Output()
 	if err != nil {
 		return "", fmt.Errorf("downloading %s: %w\n%s", module, err, output)
@@ -36,11 +50,6 @@ func Build(ctx context.Context, module, pkg, program string) (source string, err
 	var downloaded struct{ Dir string }
 	if err := json.Unmarshal(output, &downloaded); err != nil {
 		return "", fmt.Errorf("downloading %s: %w", module, err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-C", downloaded.Dir, "-o", program, pkg)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", module, err, output)
 	}
 	return downloaded.Dir, nil
 }

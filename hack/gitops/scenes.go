@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// step is something that happens, or is seen.
+type step func(*app, context.Context) error
+
+// scene is what becomes of a workload. Its Kustomization has these further fields.
+type scene struct {
+	name, manifest string
+	steps          []step
+	extra          string
+}
+
+const (
+	deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, annotations: {altershield.defense.antgroup.com/stuck-after: 15s}}
+spec:
+  paused: false
+  replicas: 3
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+` + pods
+	statefulSet = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: NAME, annotations: {altershield.defense.antgroup.com/stuck-after: 15s}}
+spec:
+  serviceName: NAME
+  replicas: 3
+  podManagementPolicy: Parallel
+  updateStrategy: {rollingUpdate: {partition: 0}}
+` + pods
+	pods = `
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - {name: app, image: app, env: [{name: MODE, value: fast}]}
+`
+	clusters = `
+apiVersion: ecs.yun.com/v1
+kind: KubernetesCluster
+metadata: {name: NAME}
+spec: {cluster: {kubeVersion: v1.30.1, masterList: [{ip: 10.0.0.1}], nodeList: [{ip: 10.0.0.11}, {ip: 10.0.0.12}]}}
+`
+	freeze = `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ChangeFreeze
+metadata: {name: NAME, namespace: shop}
+spec: {reason: no releases today, expires: 1h, workloads: [{kind: KIND.apps, name: NAME}]}
+`
+	policy = `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ReleasePolicy
+metadata: {name: NAME, namespace: shop}
+spec: {workloads: [{kind: KIND.apps, name: NAME}], steps: [{replicas: 1}, {percent: 100, approvals: 1}]}
+`
+	watching = `, wait: true, timeout: 1m, healthCheckExprs: [{apiVersion: apps/v1, kind: Deployment,
+  failed: "'altershield.defense.antgroup.com/suspend' in metadata.labels",
+  current: "status.observedGeneration == metadata.generation && status.updatedReplicas == spec.replicas && status.availableReplicas == spec.replicas"}]`
+	slow     = `"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"10s"}}}}}` // its pods are ready after a while
+	labelled = `"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}}`
+)
+
+const (
+	success = appv1alpha1.ChangeWorkloadSuccess
+	suspend = appv1alpha1.ChangeWorkloadSuspend
+	running = appv1alpha1.ChangeWorkloadRunning
+)
+
+func scenes() []scene {
+	first := []step{applied, passes, release(1, success, "AllPodsPassed"), still}
+	return []scene{
+		{name: "deployment", manifest: deployment, steps: slices.Concat(first, repaired(image, "deployment deployment is suspended"))},
+		{name: "statefulset", manifest: statefulSet, steps: slices.Concat(first, repaired(image, "statefulset statefulset is suspended"))},
+		{name: "cluster", manifest: clusters, steps: slices.Concat(first, repaired(version, "kubernetescluster cluster is suspended"))},
+		{name: "held-deployment", manifest: deployment, steps: slices.Concat(first, held("deployment held-deployment is suspended"))},
+		{name: "held-statefulset", manifest: statefulSet, steps: slices.Concat(first, held("statefulset held-statefulset is suspended"))},
+		{name: "resumed-deployment", manifest: deployment, steps: slices.Concat(first, resumed)},
+		{name: "resumed-statefulset", manifest: statefulSet, steps: slices.Concat(first, resumed)},
+		{name: "frozen-deployment", manifest: deployment, steps: slices.Concat(first, parked)},
+		{name: "frozen-statefulset", manifest: statefulSet, steps: slices.Concat(first, parked)},
+		{name: "stuck-deployment", manifest: deployment, steps: slices.Concat(first, stuck("deployment stuck-deployment refuses version"))},
+		{name: "stuck-statefulset", manifest: statefulSet, steps: slices.Concat(first, stuck("statefulset stuck-statefulset refuses version"))},
+		{name: "left-out", manifest: deployment, steps: slices.Concat(first, leftOut("deployment left-out refuses version"))},
+		{name: "watched", manifest: deployment, extra: watching, steps: slices.Concat(first, watched("deployment watched is suspended"))},
+		{name: "paced-deployment", manifest: deployment, steps: slices.Concat(first, paced)},
+		{name: "paced-statefulset", manifest: statefulSet, steps: slices.Concat(first, paced)},
+	}
+}
+
+func image(number int) string {
+	return fmt.Sprintf(`"spec":{"template":{"spec":{"containers":[{"name":"app","image":"app:%d"}]}}}`, number)
+}
+
+func version(number int) string {
+	return fmt.Sprintf(`"spec":{"cluster":{"kubeVersion":"v1.30.%d"}}`, number)
+}
+
+// repaired is the course of a bad release, of further ones in Git, and of repairs.
+func repaired(change func(int) string, refusal string) []step {
+	return []step{
+		commit("a good release", "{"+change(2)+"}"), applied, passes, release(2, success, "AllPodsPassed"), still,
+		fails, commit("a bad release", "{"+change(3)+"}"), applied, failed, release(3, suspend, ""), still,
+		commit("another one", "{"+change(4)+"}"), refused(refusal), still,
+		commit("a repair with ignored-suspend", "{"+labelled+","+change(5)+"}"), applied, passes, release(4, success, "AllPodsPassed"), still,
+		fails, commit("a bad release, the label is still in Git", "{"+change(6)+"}"), applied, failed, release(5, suspend, ""), still,
+		commit("a repair, the label is still in Git", "{"+change(7)+"}"), refused(refusal), still,
+		revert(2), applied, passes, release(6, success, "AllPodsPassed"), still,
+		commit("the label goes", `{"metadata":{"labels":null}}`), applied, still,
+	}
+}
+
+// held is the course of a release that fails at its first pod. Git doesn't state the field that holds its rollout.
+func held(refusal string) []step {
+	return []step{
+		fails, commit("a bad release", `{"spec":{"paused":null,"updateStrategy":null,`+slow), applied, release(2, suspend, ""), young(1, 2), still, young(1, 2),
+		commit("another one", "{"+image(3)+"}"), refused(refusal), still,
+		revert(2), applied, release(3, success, "AllPodsPassed"), still,
+	}
+}
+
+// resumed is the course of the same where Git states the field that holds the rollout: Flux resumes it.
+var resumed = []step{
+	fails, commit("a bad release", `{"spec":{`+slow), applied, release(2, suspend, ""), young(3, 3), still,
+	revert(1), applied, release(3, success, "AllPodsPassed"), still,
+}
+
+// watched is the course of a bad release where Flux checks the health.
+func watched(refusal string) []step {
+	return []step{
+		fails, commit("a bad release", "{"+image(2)+"}"), release(2, suspend, ""), unhealthy, still,
+		commit("another one", "{"+image(3)+"}"), refused(refusal), still,
+		revert(2), release(3, success, "AllPodsPassed"), applied, still,
+	}
+}
+
+// parked is the course of a release during a freeze.
+var parked = []step{
+	create(freeze), ready(freeze, "Active"), commit("a release during a freeze", "{"+image(2)+"}"), applied, release(2, running, "Frozen"), young(0, 0), still, young(0, 0),
+	remove(freeze), release(2, success, "AllPodsPassed"), like, still,
+}
+
+// stuck is the course of a release that can't start.
+func stuck(refusal string) []step {
+	return []step{
+		commit("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
+		denied(refusal), release(3, success, "AllPodsPassed"), still,
+		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}}}}}`),
+		applied, release(4, success, "AllPodsPassed"), like, still,
+	}
+}
+
+// leftOut is the course of one whose manifest also left something out: the rollback sets it, and server-side apply keeps what others set.
+func leftOut(refusal string) []step {
+	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
+	return []step{
+		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
+		denied(refusal), release(5, success, "AllPodsPassed"), still,
+		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
+		applied, release(6, success, "AllPodsPassed"), like, still,
+	}
+}
+
+// paced is the course of a release in steps.
+var paced = []step{
+	create(policy), ready(policy, "Ready"), commit("a release in steps", "{"+image(2)+"}"), applied, release(2, running, "Paced"), awaiting, still,
+	approve, release(2, success, "AllPodsPassed"), like, still,
+}

@@ -1,0 +1,299 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
+)
+
+func commit(note, patch string) step {
+	return func(a *app, ctx context.Context) error { return a.commit(ctx, note, patch) }
+}
+
+func revert(commits int) step {
+	return func(a *app, ctx context.Context) error { return a.revert(ctx, commits) }
+}
+
+// applied waits until Flux shows that it has applied the newest commit.
+func applied(a *app, ctx context.Context) error {
+	if err := a.shows(ctx, metav1.ConditionTrue, "ReconciliationSucceeded", "Applied revision"); err != nil {
+		return err
+	}
+	return a.configured(ctx, true)
+}
+
+// denied waits until Flux shows that the newest commit is denied, with this sentence.
+func denied(sentence string) step {
+	return func(a *app, ctx context.Context) error {
+		return a.shows(ctx, metav1.ConditionFalse, "ReconciliationFailed", "denied the request: "+sentence)
+	}
+}
+
+// refused waits for the same, and checks that nothing else of the commit was applied.
+func refused(sentence string) step {
+	return func(a *app, ctx context.Context) error {
+		if err := denied(sentence)(a, ctx); err != nil {
+			return err
+		}
+		return a.configured(ctx, false)
+	}
+}
+
+// unhealthy waits until Flux shows that the newest commit was applied and failed.
+func unhealthy(a *app, ctx context.Context) error {
+	return a.shows(ctx, metav1.ConditionFalse, "HealthCheckFailed", "")
+}
+
+// fails makes the check of the next pod fail, failed an object without pods.
+func fails(a *app, _ context.Context) error {
+	if a.kind.Kind == "KubernetesCluster" {
+		return nil
+	}
+	a.lab.Server.AddRule(altershield.Rule{
+		Name: "error rate", Message: "5xx above 1%", Deployment: namespace + "/" + a.name,
+		Stage: altershield.StagePost, Verdict: altershield.VerdictFail, Remaining: 1,
+	})
+	return nil
+}
+
+func failed(a *app, ctx context.Context) error { return a.phase(ctx, "Failed") }
+
+// passes makes an object without pods pass its check, which pods do by themselves.
+func passes(a *app, ctx context.Context) error { return a.phase(ctx, "Running") }
+
+// phase sets the phase of a KubernetesCluster. It has to be newer than the release, whose time has whole seconds.
+func (a *app) phase(ctx context.Context, phase string) error {
+	if a.kind.Kind != "KubernetesCluster" {
+		return nil
+	}
+	cluster, err := a.object(ctx, namespace, a.kind)
+	if err != nil {
+		return err
+	}
+	began := time.Now().Add(time.Second).UTC().Format(time.RFC3339)
+	patch := fmt.Sprintf(`{"status":{"phase":%q,"lastTransitionTime":%q}}`, phase, began)
+	return a.lab.Kube.Status().Patch(ctx, cluster, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// release waits until the newest release has this number, status and, unless it is empty, reason.
+func release(number int64, status appv1alpha1.ChangeWorkloadPhase, reason string) step {
+	return func(a *app, ctx context.Context) error {
+		return lab.Until(ctx, patience, fmt.Sprintf("release %d with the status %s %s", number, status, reason), func(ctx context.Context) error {
+			record, err := a.record(ctx)
+			if err != nil {
+				return err
+			}
+			verified := verdict(record, appv1alpha1.ConditionVerified)
+			said := fmt.Sprintf("release %d: %s %s: %s", record.Spec.Release, record.Status.Status, verified.Reason, verified.Message)
+			if record.Spec.Release != number || record.Status.Status != status || reason != "" && verified.Reason != reason {
+				return errors.New(said)
+			}
+			a.tell("operator", "%s", said)
+			return nil
+		})
+	}
+}
+
+func verdict(record *appv1alpha1.ChangeWorkload, name string) metav1.Condition {
+	for _, condition := range record.Status.Conditions {
+		if condition.Type == name {
+			return condition
+		}
+	}
+	return metav1.Condition{}
+}
+
+// awaiting waits until a release in steps waits for an approval.
+func awaiting(a *app, ctx context.Context) error {
+	return lab.Until(ctx, patience, "a step that waits for an approval", func(ctx context.Context) error {
+		record, err := a.record(ctx)
+		if err != nil {
+			return err
+		}
+		pace := verdict(record, "Paced")
+		if pace.Reason != "AwaitingApproval" {
+			return fmt.Errorf("it is %s: %s", pace.Reason, pace.Message)
+		}
+		a.tell("operator", "Paced %s: %s", pace.Reason, pace.Message)
+		return nil
+	})
+}
+
+func approve(a *app, ctx context.Context) error {
+	record, err := a.record(ctx)
+	if err != nil {
+		return err
+	}
+	a.tell("user", "approves")
+	return a.apply(ctx, fmt.Appendf(nil, `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ChangeApproval
+metadata: {name: %[1]s, namespace: %[2]s}
+spec: {workload: {kind: %[3]s.apps, name: %[1]s}, version: %[4]s, release: %[5]d}
+`, a.name, namespace, a.kind.Kind, record.Spec.Reversion, record.Spec.Release))
+}
+
+// still waits until nothing changes while Flux reconciles several times, neither the workload nor the number of its release. Where the two
+// fight about a field, that never comes.
+func still(a *app, ctx context.Context) error {
+	version, base := "", int64(0)
+	return lab.Until(ctx, patience, fmt.Sprintf("%d reconciliations that change nothing", rounds), func(ctx context.Context) error {
+		workload, err := a.object(ctx, namespace, a.kind)
+		if err != nil {
+			return err
+		}
+		count, err := a.reconciliations(ctx)
+		if err != nil {
+			return err
+		}
+		if workload.GetResourceVersion() != version || count < base {
+			version, base = workload.GetResourceVersion(), count
+		}
+		if count-base < rounds {
+			return fmt.Errorf("resource version %s, generation %d, since %d reconciliations", version, workload.GetGeneration(), count-base)
+		}
+		a.tell("", "%d reconciliations change nothing", count-base)
+		return nil
+	})
+}
+
+// reconciliations returns how often Flux has reconciled what is in Git now.
+func (a *app) reconciliations(ctx context.Context) (int64, error) {
+	kustomization, err := a.kustomization(ctx)
+	history, _, _ := unstructured.NestedSlice(kustomization.Object, "status", "history")
+	if err != nil || len(history) == 0 {
+		return 0, err
+	}
+	count, _, _ := unstructured.NestedInt64(history[0].(map[string]any), "totalReconciliations")
+	return count, nil
+}
+
+// young waits until so many pods are of the newest release.
+func young(least, most int) step {
+	return func(a *app, ctx context.Context) error {
+		return lab.Until(ctx, patience, fmt.Sprintf("%d to %d new pods", least, most), func(ctx context.Context) error {
+			record, err := a.record(ctx)
+			if err != nil {
+				return err
+			}
+			pods, ofRelease := &corev1.PodList{}, client.MatchingLabels{"app": a.name, appv1alpha1.LabelVersion: record.Spec.Reversion}
+			if err := a.lab.Kube.List(ctx, pods, client.InNamespace(namespace), ofRelease); err != nil {
+				return err
+			}
+			if count := len(pods.Items); count < least || count > most {
+				return fmt.Errorf("%d pods are of release %d", count, record.Spec.Release)
+			}
+			a.tell("", "%d of 3 pods are of release %d", len(pods.Items), record.Spec.Release)
+			return nil
+		})
+	}
+}
+
+// like checks that the workload has what is in Git, also where the operator had changed it in between.
+func like(a *app, ctx context.Context) error {
+	wanted := map[string]any{}
+	if err := json.Unmarshal(a.content, &wanted); err != nil {
+		return err
+	}
+	return lab.Until(ctx, patience, "a workload as in Git", func(ctx context.Context) error {
+		workload, err := a.object(ctx, namespace, a.kind)
+		if err != nil {
+			return err
+		}
+		for _, path := range []string{"spec.paused", "spec.strategy.rollingUpdate.maxUnavailable", "spec.updateStrategy.rollingUpdate.partition"} {
+			want, got := nested(wanted, path), nested(workload.Object, path)
+			if fmt.Sprint(want) != fmt.Sprint(got) && (got != nil || want != false) {
+				return fmt.Errorf("%s is %v, and %v in Git", path, got, want)
+			}
+		}
+		want, got := environment(wanted), environment(workload.Object)
+		if !reflect.DeepEqual(want, got) {
+			return fmt.Errorf("env is %v, and %v in Git", got, want)
+		}
+		a.tell("", "all fields are as in Git")
+		return nil
+	})
+}
+
+func nested(object map[string]any, path string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, strings.Split(path, ".")...)
+	return value
+}
+
+func environment(object map[string]any) any {
+	containers, _, _ := unstructured.NestedSlice(object, "spec", "template", "spec", "containers")
+	return containers[0].(map[string]any)["env"]
+}
+
+// create creates an object beside the workload, remove deletes it.
+func create(template string) step {
+	return func(a *app, ctx context.Context) error {
+		object, err := a.beside(template)
+		if err != nil {
+			return err
+		}
+		a.tell("user", "creates a %s", object.GetKind())
+		return a.lab.Kube.Create(ctx, object)
+	}
+}
+
+func remove(template string) step {
+	return func(a *app, ctx context.Context) error {
+		object, err := a.beside(template)
+		if err != nil {
+			return err
+		}
+		a.tell("user", "deletes the %s", object.GetKind())
+		return a.lab.Kube.Delete(ctx, object)
+	}
+}
+
+// ready waits until a condition of such an object is True.
+func ready(template, condition string) step {
+	return func(a *app, ctx context.Context) error {
+		object, err := a.beside(template)
+		if err != nil {
+			return err
+		}
+		return a.until(ctx, object, condition, condition, "True")
+	}
+}
+
+func (a *app) beside(template string) (*unstructured.Unstructured, error) {
+	objects, err := manifests.Decode(strings.NewReader(strings.NewReplacer("NAME", a.name, "KIND", a.kind.Kind).Replace(template)))
+	if err != nil {
+		return nil, err
+	}
+	return objects[0], nil
+}
