@@ -89,7 +89,7 @@ const (
 
 	// AnnotationIgnoredSuspendRemoved on a Deployment holds the number of the release at which LabelIgnoredSuspend was removed
 	// unused. It is not removed again before the next release, even if a client sets it repeatedly. Written by the Deployment
-	// reconciler.
+	// reconciler, and by the mutating webhook with a release.
 	AnnotationIgnoredSuspendRemoved = "altershield.defense.antgroup.com/ignored-suspend-removed"
 
 	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: the author and the changes of its current release.
