@@ -184,7 +184,7 @@ func leftOut(refusal string) []step {
 		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
 		denied(refusal), release(5, success, "AllPodsPassed"), still,
 		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
-		applied, release(6, success, "AllPodsPassed"), like, still,
+		applied, release(6, success, "AllPodsPassed"), kept, still,
 	}
 }
 

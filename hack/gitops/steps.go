@@ -246,6 +246,20 @@ func like(a *app, ctx context.Context) error {
 	})
 }
 
+// kept checks that the workload still has what only the version before the rollback had.
+func kept(a *app, ctx context.Context) error {
+	workload, err := a.object(ctx, namespace, a.kind)
+	if err != nil {
+		return err
+	}
+	found := environment(workload.Object)
+	if found == nil {
+		return errors.New("env is gone")
+	}
+	a.tell("", "not in Git, and still there: env %v", found)
+	return nil
+}
+
 func nested(object map[string]any, path string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(object, strings.Split(path, ".")...)
 	return value
