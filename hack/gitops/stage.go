@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -167,7 +168,7 @@ func (s *stage) serve(ctx context.Context) error {
 	}
 	s.url = "http://" + listener.Addr().String()
 	s.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
-		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard,
+		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0), // one that is cut off at the end
 		Env: []string{"GIT_PROJECT_ROOT=" + s.repositories, "GIT_HTTP_EXPORT_ALL=1"},
 	}}
 	go func() { _ = s.server.Serve(listener) }() // it ends with close
