@@ -116,6 +116,15 @@ func (p *Patience) deadline(pod *corev1.Pod, now time.Time) (deadline time.Time,
 	return laterOf(p.end(since), p.Excused[pod.UID]), idle
 }
 
+// Awaits returns what a pod waits for that isn't running, and when it has to be running. Both are empty for one that is running or not counted.
+func (p *Patience) Awaits(pod *corev1.Pod, now time.Time) (what string, deadline time.Time) {
+	deadline, idle := p.deadline(pod, now)
+	if !idle {
+		return "", time.Time{}
+	}
+	return p.trouble(pod, now), deadline
+}
+
 // end returns the end of the time that a pod has from began.
 func (p *Patience) end(began time.Time) time.Time {
 	return laterOf(began, p.Since).Add(p.Threshold)

@@ -27,7 +27,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -59,13 +58,13 @@ func (s *site) backend() dashboard.Backend {
 				return session, nil
 			}},
 			"status": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
-				return s.cluster.treeOf(ctx, facts, now())
+				return s.cluster.treeOf(ctx, facts, s.operator, now())
 			}),
 			"history": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
 				return s.cluster.historyOf(ctx, facts, now())
 			}),
 			"why": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
-				return s.cluster.whyOf(ctx, facts, now())
+				return s.cluster.whyOf(ctx, facts, s.operator, now())
 			}),
 			"policies": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
 				return s.cluster.policiesOf(ctx, facts, s.operator, now())
@@ -174,13 +173,6 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 	if err = note(err, "changepods", view.LacksBatches); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the batches of %s: %w", present.Name, err)
 	}
-	selected := client.MatchingLabels{appv1alpha1.LabelVersion: present.Spec.Reversion}
-	if facts.Workload != nil {
-		own, _, _ := unstructured.NestedStringMap(facts.Workload.Object, "spec", "selector", "matchLabels")
-		for label, value := range own {
-			selected[label] = value
-		}
-	}
 	var placed []view.Placed
 	err = eachPage(ctx, c, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList) error {
 		for i := range page.Items {
@@ -189,7 +181,7 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 			}
 		}
 		return nil
-	}, client.InNamespace(facts.Namespace), selected)
+	}, client.InNamespace(facts.Namespace), podsOfRelease(facts, present))
 	if err = note(err, "pods", view.LacksPods); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the pods of %s: %w", view.Argument(facts.Reference), err)
 	}

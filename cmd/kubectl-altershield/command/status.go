@@ -24,6 +24,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
@@ -33,7 +34,7 @@ const untilDone = "done"
 
 func (t *tool) status() *cobra.Command {
 	var watch bool
-	var until string
+	var until, operator string
 	command := &cobra.Command{
 		Use: "status NAME", Short: "Show the release of a workload, its batches, its failures and the releases before",
 		Long: `Show the release of a workload as a tree: its pods, its batches, what failed, what changed, and the releases before.
@@ -44,21 +45,22 @@ With -w it follows until Ctrl-C, or with --until=done until the release has ende
 			if until != "" && until != untilDone {
 				return usageError(fmt.Errorf("--until %q is not %s", until, untilDone))
 			}
-			return t.runStatus(command.Context(), args[0], watch || until != "", until == untilDone)
+			return t.runStatus(command.Context(), args[0], operator, watch || until != "", until == untilDone)
 		},
 		ValidArgsFunction: t.completeNames,
 	}
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "Follow in place.")
 	command.Flags().StringVar(&until, "until", "", "With -w: done ends when the release has ended.")
+	command.Flags().StringVar(&operator, "operator-namespace", appv1alpha1.SystemNamespace, "Namespace of the operator.")
 	return command
 }
 
-func (t *tool) runStatus(ctx context.Context, name string, watch, untilDone bool) error {
+func (t *tool) runStatus(ctx context.Context, name, operator string, watch, untilDone bool) error {
 	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
-	read := func() (view.Status, error) { return cluster.treeOf(ctx, facts, t.Clock.Now()) }
+	read := func() (view.Status, error) { return cluster.treeOf(ctx, facts, operator, t.Clock.Now()) }
 	status, err := read()
 	if err != nil {
 		return err
@@ -94,8 +96,8 @@ func (t *tool) runStatus(ctx context.Context, name string, watch, untilDone bool
 }
 
 // treeOf reads the status of a workload.
-func (c *cluster) treeOf(ctx context.Context, facts view.Facts, now time.Time) (view.Status, error) {
-	err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts))
+func (c *cluster) treeOf(ctx context.Context, facts view.Facts, operator string, now time.Time) (view.Status, error) {
+	err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts), c.addPods(ctx, &facts, operator))
 	return view.StatusOf(facts, now), err
 }
 

@@ -25,12 +25,13 @@ import (
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
 func (t *tool) why() *cobra.Command {
-	var file string
+	var file, operator string
 	var serverSide bool
 	command := &cobra.Command{
 		Use: "why NAME | why -f FILE", Short: "Explain why a workload is suspended, refused or slow, or whether a file would be let in",
@@ -46,21 +47,22 @@ webhook and policy answers, and nothing changes. It exits with 4 if the file wou
 			case len(args) != 1:
 				return usageError(errors.New("name a workload, or a file with -f"))
 			}
-			return t.runWhy(command.Context(), args[0])
+			return t.runWhy(command.Context(), args[0], operator)
 		},
 		ValidArgsFunction: t.completeNames,
 	}
 	command.Flags().StringVarP(&file, "filename", "f", "", "File with the workload, - for the standard input.")
 	command.Flags().BoolVar(&serverSide, "server-side", false, "Ask for kubectl apply --server-side.")
+	command.Flags().StringVar(&operator, "operator-namespace", appv1alpha1.SystemNamespace, "Namespace of the operator.")
 	return command
 }
 
-func (t *tool) runWhy(ctx context.Context, name string) error {
+func (t *tool) runWhy(ctx context.Context, name, operator string) error {
 	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
-	why, err := cluster.whyOf(ctx, facts, t.Clock.Now())
+	why, err := cluster.whyOf(ctx, facts, operator, t.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -68,8 +70,8 @@ func (t *tool) runWhy(ctx context.Context, name string) error {
 }
 
 // whyOf reads why a workload is as it is, and which ways the user may go.
-func (c *cluster) whyOf(ctx context.Context, facts view.Facts, now time.Time) (view.Why, error) {
-	if err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts)); err != nil {
+func (c *cluster) whyOf(ctx context.Context, facts view.Facts, operator string, now time.Time) (view.Why, error) {
+	if err := errors.Join(c.addBatches(ctx, &facts), c.addKept(ctx, &facts), c.addPods(ctx, &facts, operator)); err != nil {
 		return view.Why{}, err
 	}
 	why := view.WhyOf(facts, now)

@@ -107,6 +107,20 @@ func ways() []view.Way {
 	}
 }
 
+// stuck is a release whose pods don't run.
+func stuck() view.Status {
+	present := suspended()
+	present.State, present.Reason, present.Why, present.Pods, present.Changes = "Running", "Verifying", "", view.Pods{Desired: 5}, nil
+	waiting := view.NotRunning{RollbackAt: &metav1.Time{Time: now.Add(80 * time.Second)}}
+	for _, pod := range []string{"web-7f-2xq", "web-7f-9rt", "web-7f-b6l", "web-7f-q2n"} {
+		waiting.Pods = append(waiting.Pods, view.FailedPod{Pod: pod, Message: "container web: ErrImagePull: web:missing: not found"})
+	}
+	waiting.Pods = append(waiting.Pods, view.FailedPod{Pod: "web-7f-z", Message: "Unschedulable: 0/2 nodes are available"})
+	return view.Status{
+		Present: &present, Workload: view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Wanted: 5, Ready: 4, Updated: 5, Old: 4}, NotRunning: &waiting,
+	}
+}
+
 func notes() []view.Note {
 	return []view.Note{
 		{Verb: "list", Resource: "changepods", Namespace: "shop", Lacks: "batches"}, {Verb: "create", Resource: "selfsubjectaccessreviews", Lacks: "reviews"},
@@ -166,9 +180,12 @@ func TestGolden(t *testing.T) {
 			style.Wide = true
 			return render.List(list, style, "shop")
 		},
-		"status":   func(style render.Style) string { return render.Status(status(), style) },
-		"huge":     func(style render.Style) string { style.Height = 24; return render.Status(huge(), style) },
-		"history":  func(style render.Style) string { return render.History(history, style) },
+		"status":  func(style render.Style) string { return render.Status(status(), style) },
+		"huge":    func(style render.Style) string { style.Height = 24; return render.Status(huge(), style) },
+		"history": func(style render.Style) string { return render.History(history, style) },
+		"stuck": func(style render.Style) string {
+			return render.Why(view.Why{Workload: stuck().Workload, Present: stuck().Present, NotRunning: stuck().NotRunning}, style) + render.Status(stuck(), style)
+		},
 		"why":      func(style render.Style) string { return render.Why(why, style) },
 		"denied":   func(style render.Style) string { return render.Why(denied, style) },
 		"admitted": func(style render.Style) string { return render.Why(admitted, style) },

@@ -173,6 +173,9 @@ func (s Style) present(status view.Status) node {
 	for _, batches := range status.Batches {
 		branch.below = append(branch.below, s.batches(batches))
 	}
+	if status.NotRunning != nil {
+		branch.below = append(branch.below, s.notRunning(*status.NotRunning))
+	}
 	if len(status.Batches) == 0 && len(status.FailedPods) > 0 {
 		branch.below = append(branch.below, s.failedPods(status.FailedPods, release.Pods.Failed))
 	}

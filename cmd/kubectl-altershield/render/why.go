@@ -32,9 +32,15 @@ func Why(why view.Why, style Style) string {
 		}
 	} else {
 		lines = append(lines, style.headline(why.Workload, why.Present, "")...)
-		if why.Present != nil && whyShown(*why.Present) == "" {
+		if why.Present != nil && whyShown(*why.Present) == "" && why.NotRunning == nil {
 			lines = append(lines, style.paragraph("why", style.text("nothing"), plain)...)
 		}
+	}
+	if why.NotRunning != nil {
+		for _, group := range groupsOf(why.NotRunning.Pods) {
+			lines = append(lines, style.labelled("", style.text("not.running", group.names(style), group.message), yellow)...)
+		}
+		lines = append(lines, style.labelled("", style.rollsBack(*why.NotRunning), plain)...)
 	}
 	for _, pod := range why.Failures {
 		if why.Present != nil && strings.Contains(whyShown(*why.Present), pod.Pod) {

@@ -23,8 +23,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // leastVersion is how many digits of a version name it.
@@ -40,9 +38,7 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 	if workloadOf(facts).Paused {
 		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl altershield resume %s", argument, argument)
 	}
-	present := decide.ReleaseOf(facts.Workload)
-	past := decide.Past{Release: present, Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
-	targets := past.VerifiedTargets(now)
+	targets := pastOf(facts).VerifiedTargets(now)
 	if len(targets) == 0 {
 		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, argument)
 	}

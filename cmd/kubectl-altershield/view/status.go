@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -42,6 +43,10 @@ type Facts struct {
 	Records []appv1alpha1.ChangeWorkload
 	// Batches are the ChangePods of its present release; nil if they aren't read.
 	Batches []appv1alpha1.ChangePod
+	// Pods are those of its present release as the operator's cache holds them, at most 500; nil if they aren't read.
+	Pods []corev1.Pod
+	// StuckAfter is how long they may take to run before the operator rolls back; 0 if it doesn't, or that isn't known.
+	StuckAfter time.Duration
 	// Kept are the releases whose contents are kept, newest first.
 	Kept []Side
 	// Recorded are its ChangeRecords, those of a deleted workload of the same name among them.
@@ -62,6 +67,8 @@ type Status struct {
 	Batches  []Batches `json:"batches,omitempty"`
 	// FailedPods are the pods that failed, at most 500.
 	FailedPods []FailedPod `json:"failedPods,omitempty"`
+	// NotRunning are the pods that don't run; nil if there are none, or if pods aren't read.
+	NotRunning *NotRunning `json:"notRunning,omitempty"`
 	Checks     []Check     `json:"checks,omitempty"`
 	// Earlier are the releases before, newest first.
 	Earlier []Release `json:"earlier,omitempty"`
@@ -130,6 +137,7 @@ func StatusOf(facts Facts, now time.Time) Status {
 		status.Workload.Wanted = int64(record.Status.Counts.Desired) // a declared kind may have any field for it
 	}
 	status.Batches = batchesOf(facts.Batches)
+	status.NotRunning, _ = notRunning(facts, now)
 	for _, pod := range record.Status.DefenseCheckFailPods {
 		status.FailedPods = append(status.FailedPods, FailedPod{Pod: pod.Pod, Message: pod.Message})
 	}

@@ -84,8 +84,7 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 	change := changeRight(facts)
 	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf(
 		"kubectl altershield repair %s -n %s -f FILE", noun, facts.Namespace)}}
-	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
-	if targets := past.VerifiedTargets(now); len(targets) > 0 {
+	if targets := pastOf(facts).VerifiedTargets(now); len(targets) > 0 {
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
 			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
 	}
@@ -97,6 +96,11 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 		})
 	}
 	return ways
+}
+
+// pastOf returns what a workload may go back to.
+func pastOf(facts Facts) decide.Past {
+	return decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
 }
 
 // changeRight returns the right to change a workload.

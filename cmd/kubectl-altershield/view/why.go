@@ -38,6 +38,8 @@ type Why struct {
 	// Failures are the pods that failed, at most 5, and MoreFailures counts the others.
 	Failures     []FailedPod `json:"failures,omitempty"`
 	MoreFailures int         `json:"moreFailures,omitempty"`
+	// NotRunning are the pods that don't run; nil if there are none, or if pods aren't read.
+	NotRunning *NotRunning `json:"notRunning,omitempty"`
 	// Refused are the versions that are refused.
 	Refused []Release `json:"refused,omitempty"`
 	Ways    []Way     `json:"ways,omitempty"`
@@ -85,7 +87,7 @@ func WhyOf(facts Facts, now time.Time) Why {
 	status := StatusOf(facts, now)
 	why := Why{
 		Kind: "Why", APIVersion: APIVersion, Workload: status.Workload, Present: status.Present, Ways: status.Ways, Notes: status.Notes,
-		Failures: status.FailedPods[:min(len(status.FailedPods), maxFailures)],
+		NotRunning: status.NotRunning, Failures: status.FailedPods[:min(len(status.FailedPods), maxFailures)],
 	}
 	if status.Present != nil {
 		why.MoreFailures = max(0, int(status.Present.Pods.Failed)-len(why.Failures))
