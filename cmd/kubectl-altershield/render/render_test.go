@@ -96,8 +96,10 @@ func TestHistoryMarksVerifiedReleasesWhoseContentIsKept(t *testing.T) {
 
 func TestWhyNamesFailedPodsThatItsSentenceDoesNot(t *testing.T) {
 	present := suspended()
-	text := render.Why(view.Why{Present: &present, Failures: []view.FailedPod{{Pod: "web-85c4-b6lg8", Message: "5xx"}, {Pod: "web-85c4-zzzzz", Message: "5xx"}}}, style)
-	NewWithT(t).Expect(text).To(ContainSubstring("pod web-85c4-zzzzz: 5xx"))
+	text := render.Why(view.Why{Present: &present, Failures: []view.FailedPod{
+		{Pod: "web-85c4-b6lg8", Message: "5xx"}, {Pod: "web-85c4-zzzzz", Message: "5xx"}, {Pod: "web-85c4-yyyyy", Message: "5xx"},
+	}}, style)
+	NewWithT(t).Expect(text).To(ContainSubstring("pod web-85c4-zzzzz, web-85c4-yyyyy: 5xx\n"))
 	NewWithT(t).Expect(text).NotTo(ContainSubstring("pod web-85c4-b6lg8: 5xx"))
 }
 

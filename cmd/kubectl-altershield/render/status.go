@@ -290,8 +290,8 @@ func (s Style) times(batches view.Batches) string {
 
 func (s Style) failedPods(pods []view.FailedPod, all int32) node {
 	branch := node{label: s.text("pods.failed"), text: fmt.Sprint(all), colour: red}
-	for _, pod := range pods {
-		branch.below = append(branch.below, node{label: pod.Pod, text: pod.Message})
+	for _, group := range groupsOf(pods) {
+		branch.below = append(branch.below, node{label: group.names(s), text: group.message})
 	}
 	return branch
 }

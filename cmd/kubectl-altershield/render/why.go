@@ -42,20 +42,31 @@ func Why(why view.Why, style Style) string {
 		}
 		lines = append(lines, style.labelled("", style.rollsBack(*why.NotRunning), plain)...)
 	}
-	for _, pod := range why.Failures {
-		if why.Present != nil && strings.Contains(whyShown(*why.Present), pod.Pod) {
-			continue // it is named above
-		}
-		lines = append(lines, style.labelled("", style.text("pod", pod.Pod, pod.Message), red)...)
-	}
-	if why.MoreFailures > 0 {
-		lines = append(lines, style.labelled("", style.text("more", why.MoreFailures), red)...)
-	}
+	lines = append(lines, style.failures(why)...)
 	for _, release := range why.Refused {
 		text := style.text("release", release.Number) + gap + shortVersion(release.Version) + gap + style.text("refused", style.moment(release.RefusedUntil.Time))
 		lines = append(lines, style.labelled("", text+gap+whyShown(release), yellow)...)
 	}
 	return join(append(lines, style.ways(why.Ways)...))
+}
+
+// failures returns the pods that failed and that the sentence about the release doesn't name, each message once.
+func (s Style) failures(why view.Why) []string {
+	var others []view.FailedPod
+	for _, pod := range why.Failures {
+		isSaid := why.Present != nil && (strings.Contains(whyShown(*why.Present), pod.Pod) || pod.Message != "" && strings.Contains(whyShown(*why.Present), pod.Message))
+		if !isSaid {
+			others = append(others, pod)
+		}
+	}
+	var lines []string
+	for _, group := range groupsOf(others) {
+		lines = append(lines, s.labelled("", s.text("pod", group.names(s), group.message), red)...)
+	}
+	if len(others) > 0 && why.MoreFailures > 0 {
+		lines = append(lines, s.labelled("", s.text("more", why.MoreFailures), red)...)
+	}
+	return lines
 }
 
 // trial returns what would become of an update. The sentence of the API server isn't wrapped, so that it can be searched for.

@@ -127,6 +127,7 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 		release.RollbackOf = record.Spec.Rollback.Release
 	}
 	release.State, release.Reason, release.Why = stateOf(record)
+	release.Why = together(release.Why, record.Status.DefenseCheckFailPods)
 	if record.Status.ObservedRelease != record.Spec.Release {
 		release.Since = release.Started // the status is that of an earlier release of the version
 		return release

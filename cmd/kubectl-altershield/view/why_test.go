@@ -43,6 +43,18 @@ func TestWhyNamesFailedPodsRefusedVersionsAndWays(t *testing.T) {
 	g.Expect(why.Ways).NotTo(BeEmpty())
 }
 
+func TestWhySaysOnceWhatSeveralPodsFailedFor(t *testing.T) {
+	g := NewWithT(t)
+	failing := record(7, "49", suspended, failedPods("web-7", "web-8"))
+	failing.Status.DefenseCheckFailPods[0].Message = "5xx above 2%"
+	failing.Status.Conditions[0].Message = "pod web-5 failed its check: 5xx above 2%; pod web-6 failed its check: 5xx above 1%; " +
+		"pod web-7 failed its check: 5xx above 1%; pod web-8 failed its check: 5xx above 1%"
+	why := func() string { return view.WhyOf(facts(workload(7, "49", isSuspended), failing), now).Present.Why }
+	g.Expect(why()).To(Equal("pod web-5 failed its check: 5xx above 2%; 3 pods (web-6, web-7, web-8) failed their check: 5xx above 1%"))
+	failing.Status.Conditions[0].Message = "another sentence"
+	g.Expect(why()).To(Equal("another sentence"))
+}
+
 func TestTrialOfAnUpdate(t *testing.T) {
 	released := annotated("released-by", `{"user":"alice","time":"2026-11-22T16:41:52Z","version":"v","release":8,"changes":["image"]}`)
 	unstamped := workload(7, "49")
