@@ -70,8 +70,10 @@ func (s Style) notRunning(pods view.NotRunning) node {
 		parts[0] += " " + s.text("more", len(groups)-1)
 	}
 	names := group{pods: podNames(pods.Pods)}.names(s)
-	return node{label: s.text("pods.waiting"), text: strings.Join(slices.DeleteFunc(append([]string{names}, parts...), func(part string) bool { return part == "" }), gap), colour: yellow}
+	return node{label: s.text("pods.waiting"), text: strings.Join(slices.DeleteFunc(append([]string{names}, parts...), isEmpty), gap), colour: yellow}
 }
+
+func isEmpty(text string) bool { return text == "" }
 
 func podNames(pods []view.FailedPod) []string {
 	names := make([]string, len(pods))

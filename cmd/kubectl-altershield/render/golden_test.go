@@ -86,7 +86,7 @@ func status() view.Status {
 		Checks: []view.Check{
 			{Policy: "shop/errors", Name: "http", Mode: "Enforce", Verdict: "Fail", Message: "2% of 5xx, 0.1% before"},
 			{Policy: "altershieldoperator-system/builtin", Name: "health", Mode: "Observe", Verdict: "Pass"},
-			{Policy: "shop/errors", Name: "slow", Mode: "Enforce", Verdict: "Inconclusive"}, {Policy: "shop/errors", Name: "p99", Mode: "Warn", Verdict: "Pending"},
+			{Policy: "shop/errors", Name: "slow", Mode: "Enforce", Verdict: "Inconclusive", Reason: "NoData", Message: "no value in 10 of 12 looks"}, {Policy: "shop/errors", Name: "p99", Mode: "Warn", Verdict: "Pending"},
 		},
 		Earlier: []view.Release{
 			{Number: 6, Version: version("ac18b34"), State: "RolledBack", Reason: "PodsNotRunning", Why: "ImagePullBackOff", RefusedUntil: &metav1.Time{Time: now.Add(24 * time.Hour)}},

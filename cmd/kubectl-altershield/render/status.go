@@ -19,6 +19,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
@@ -315,8 +316,12 @@ func (s Style) check(check view.Check) node {
 	if check.Mode != "Enforce" {
 		text += " (" + check.Mode + ")"
 	}
-	if check.Message != "" {
-		text += gap + check.Message
+	parts := []string{check.Message}
+	if check.Verdict == "Inconclusive" || check.Verdict == "Skipped" {
+		parts = []string{check.Reason, check.Message}
+	}
+	if said := strings.Join(slices.DeleteFunc(parts, isEmpty), ": "); said != "" {
+		text += gap + said
 	}
 	return node{label: s.text("check", check.Name), text: text, colour: of.colour}
 }

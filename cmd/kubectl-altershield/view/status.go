@@ -112,6 +112,7 @@ type Check struct {
 	Name    string `json:"name"`
 	Mode    string `json:"mode"`
 	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Numbers are those behind the message.
 	Numbers *appv1alpha1.CheckNumbers `json:"numbers,omitempty"`
@@ -143,7 +144,8 @@ func StatusOf(facts Facts, now time.Time) Status {
 	}
 	for _, check := range record.Status.Checks {
 		status.Checks = append(status.Checks, Check{
-			Policy: check.Policy, Name: check.Name, Mode: string(check.Mode), Verdict: string(check.Verdict), Message: check.Message, Numbers: check.Numbers,
+			Policy: check.Policy, Name: check.Name, Mode: string(check.Mode), Verdict: string(check.Verdict),
+			Reason: check.Reason, Message: check.Message, Numbers: check.Numbers,
 		})
 	}
 	status.Ways = waysOf(facts, present, now)

@@ -184,11 +184,11 @@ func TestStatusTellsAPauseOfAUserFromAHold(t *testing.T) {
 func TestStatusShowsChecksOfPolicies(t *testing.T) {
 	checked := record(7, "49", func(record *appv1alpha1.ChangeWorkload) {
 		record.Status.Checks = []appv1alpha1.CheckResult{{
-			Policy: "shop/errors", Name: "http", Mode: "Enforce", Verdict: "Fail", Message: "2% of 5xx", Numbers: &appv1alpha1.CheckNumbers{New: "0.02"},
+			Policy: "shop/errors", Name: "http", Mode: "Enforce", Verdict: "Fail", Reason: "CheckFailed", Message: "2% of 5xx", Numbers: &appv1alpha1.CheckNumbers{New: "0.02"},
 		}}
 	})
 	NewWithT(t).Expect(view.StatusOf(facts(workload(7, "49"), checked), now).Checks).To(Equal([]view.Check{
-		{Policy: "shop/errors", Name: "http", Mode: "Enforce", Verdict: "Fail", Message: "2% of 5xx", Numbers: &appv1alpha1.CheckNumbers{New: "0.02"}},
+		{Policy: "shop/errors", Name: "http", Mode: "Enforce", Verdict: "Fail", Reason: "CheckFailed", Message: "2% of 5xx", Numbers: &appv1alpha1.CheckNumbers{New: "0.02"}},
 	}))
 }
 
