@@ -30,7 +30,7 @@ func History(list view.ReleaseList, style Style) string {
 		return join(append(lines, style.text("no.record")))
 	}
 	columns := []column{
-		{title: "REL"}, {title: "VERSION", drops: 3}, {title: "OUTCOME"}, {title: "WHEN", drops: 2}, {title: "TOOK", drops: 1}, {title: "BY", shrinks: true, drops: 1},
+		{title: "REL"}, {title: "VERSION", drops: 3}, {title: "OUTCOME"}, {title: "WHEN", drops: 2}, {title: "TOOK", drops: 1}, {title: "BY", shrinks: true, keepsEnd: true, drops: 1},
 		{title: "WHAT", shrinks: true},
 	}
 	var rows [][]cell
@@ -41,7 +41,7 @@ func History(list view.ReleaseList, style Style) string {
 			number, kept = number+" *", true
 		}
 		row := []cell{
-			{text: number}, {text: shortVersion(release.Version)}, {style.state(release.State), markOf(release.State).colour}, {}, {text: "-"}, {text: release.By}, {text: style.what(release)},
+			{text: number}, {text: shortVersion(release.Version)}, {style.state(release.State), markOf(release.State).colour}, {}, {text: "-"}, {text: style.author(release.By)}, {text: style.what(release)},
 		}
 		if style.Wide {
 			row[1].text = release.Version

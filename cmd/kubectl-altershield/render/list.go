@@ -38,14 +38,14 @@ func List(list view.ReleaseList, style Style, namespace string) string {
 func (s Style) listTable(releases []view.Release, allNamespaces bool) []string {
 	columns := []column{
 		{title: "NAMESPACE", shrinks: true}, {title: "KIND", drops: 4}, {title: "NAME", shrinks: true}, {title: "REL", drops: 5}, {title: "STATUS"},
-		{title: "PODS", drops: 3}, {title: "SINCE", drops: 2}, {title: "BY", shrinks: true, drops: 1}, {title: "VERSION", drops: 1}, {title: "STEP", drops: 1},
+		{title: "PODS", drops: 3}, {title: "SINCE", drops: 2}, {title: "BY", shrinks: true, keepsEnd: true, drops: 1}, {title: "VERSION", drops: 1}, {title: "STEP", drops: 1},
 		{title: "WHY", shrinks: true},
 	}
 	var rows [][]cell
 	for _, release := range releases {
 		row := []cell{
 			{text: release.Namespace}, {text: release.Kind}, {text: release.Workload}, {text: fmt.Sprint(release.Number)},
-			{s.state(release.State), markOf(release.State).colour}, {text: s.pods(release.Pods)}, {text: s.sinceOf(release)}, {text: release.By},
+			{s.state(release.State), markOf(release.State).colour}, {text: s.pods(release.Pods)}, {text: s.sinceOf(release)}, {text: s.author(release.By)},
 			{text: shortVersion(release.Version)}, {text: release.Step}, {text: whyShown(release)},
 		}
 		if !allNamespaces {
@@ -70,6 +70,20 @@ func whyShown(release view.Release) string {
 		return release.Why
 	}
 	return release.Reason
+}
+
+// maxAuthor is the widest author in a table that isn't wide.
+const maxAuthor = 40
+
+// author returns a user, a service account as sa:namespace/name: its end tells it from others.
+func (s Style) author(user string) string {
+	if s.Wide {
+		return user
+	}
+	if account, found := strings.CutPrefix(user, "system:serviceaccount:"); found {
+		user = "sa:" + strings.Replace(account, ":", "/", 1)
+	}
+	return s.cutLeft(clean(user), maxAuthor)
 }
 
 func (s Style) sinceOf(release view.Release) string {

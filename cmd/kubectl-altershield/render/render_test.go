@@ -103,6 +103,19 @@ func TestWhyNamesFailedPodsThatItsSentenceDoesNot(t *testing.T) {
 	NewWithT(t).Expect(text).NotTo(ContainSubstring("pod web-85c4-b6lg8: 5xx"))
 }
 
+func TestTablesShowServiceAccountsByTheirEnd(t *testing.T) {
+	g := NewWithT(t)
+	release := suspended()
+	release.By = "system:serviceaccount:ci:deployer"
+	list := view.ReleaseList{Items: []view.Release{release}}
+	g.Expect(render.List(list, style, "")).To(ContainSubstring("  sa:ci/deployer  "))
+	g.Expect(render.History(list, style)).To(ContainSubstring("  sa:ci/deployer  "))
+	g.Expect(render.List(list, render.Style{Now: now, Wide: true}, "")).To(ContainSubstring("  system:serviceaccount:ci:deployer  "))
+	list.Items[0].By = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
+	g.Expect(render.List(list, style, "")).To(ContainSubstring("  …/altershieldoperator-controller-manager  "))
+	g.Expect(render.History(list, render.Style{Now: now, Width: 80})).To(ContainSubstring("manager  "))
+}
+
 func TestHistoryWideShowsVersionsAndAllChanges(t *testing.T) {
 	g := NewWithT(t)
 	list := view.ReleaseList{Items: []view.Release{suspended()}}

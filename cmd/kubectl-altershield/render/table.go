@@ -21,9 +21,10 @@ import "strings"
 // column is a column of a table.
 type column struct {
 	title string
-	// shrinks reports whether its cells may be cut, drops how early the column is left out where there is no room: 0 for never.
-	shrinks bool
-	drops   int
+	// shrinks reports whether its cells may be cut, keepsEnd whether that is on the left, and drops how early the column is left out where there
+	// is no room: 0 for never.
+	shrinks, keepsEnd bool
+	drops             int
 }
 
 // cell is a cell of a table.
@@ -53,9 +54,9 @@ func (s Style) table(columns []column, rows [][]cell) []string {
 	for at, column := range columns {
 		header[at] = cell{column.title, bold}
 	}
-	lines := []string{s.row(shown, widths, header)}
+	lines := []string{s.row(columns, shown, widths, header)}
 	for _, row := range rows {
-		lines = append(lines, s.row(shown, widths, row))
+		lines = append(lines, s.row(columns, shown, widths, row))
 	}
 	return lines
 }
@@ -71,10 +72,13 @@ func widestThatShrinks(columns []column, shown, widths []int) int {
 	return widest
 }
 
-func (s Style) row(shown, widths []int, row []cell) string {
+func (s Style) row(columns []column, shown, widths []int, row []cell) string {
 	var line strings.Builder
 	for i, at := range shown {
 		text := s.cut(clean(row[at].text), widths[at])
+		if columns[at].keepsEnd {
+			text = s.cutLeft(clean(row[at].text), widths[at])
+		}
 		if i < len(shown)-1 {
 			line.WriteString(s.paint(row[at].colour, text))
 			line.WriteString(strings.Repeat(" ", max(0, widths[at]-Columns(text))+len(gap)))

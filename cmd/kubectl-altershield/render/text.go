@@ -71,6 +71,20 @@ func (s Style) cut(text string, limit int) string {
 	return kept.String() + ending
 }
 
+// cutLeft returns the end of a text, of at most limit columns.
+func (s Style) cutLeft(text string, limit int) string {
+	if Columns(text) <= limit {
+		return text
+	}
+	taken := Columns(s.ellipsis())
+	chars := []rune(text)
+	at := len(chars)
+	for ; at > 0 && taken+columnsOf(chars[at-1]) <= limit; at-- {
+		taken += columnsOf(chars[at-1])
+	}
+	return s.ellipsis() + string(chars[at:])
+}
+
 func (s Style) ellipsis() string {
 	if s.ASCII {
 		return "..."
