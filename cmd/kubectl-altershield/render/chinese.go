@@ -33,6 +33,7 @@ func chinese() map[key]string {
 		"ready":             "就绪 %d",
 		"old":               "旧 %d",
 		"new":               "新 %d",
+		"gated":             "%d 在步骤处等待",
 		"held":              "滚动已被 Operator 停住",
 		"paused.user":       "用户已暂停滚动",
 		"suspended":         "已暂停：后续发布会被拦截",

@@ -33,6 +33,7 @@ func english() map[key]string {
 		"ready":             "%d ready",
 		"old":               "%d old",
 		"new":               "%d new",
+		"gated":             "%d wait at the step",
 		"held":              "rollout held by the operator",
 		"paused.user":       "paused by a user",
 		"suspended":         "suspended: further releases are denied",

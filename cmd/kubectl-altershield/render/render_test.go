@@ -68,6 +68,12 @@ func TestStatusWithoutARecord(t *testing.T) {
 	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("Deployment web  not readable"))
 }
 
+func TestStatusCountsPodsThatWaitAtTheStepApartFromNewOnes(t *testing.T) {
+	workload := view.Workload{Known: true, Wanted: 4, Ready: 4, Updated: 4, Gated: 2, Old: 2}
+	NewWithT(t).Expect(render.Status(view.Status{Workload: workload}, style)).To(HaveSuffix("4 wanted · 4 ready · 2 old · 2 new · 2 wait at the step\n"))
+	NewWithT(t).Expect(render.Status(view.Status{Workload: workload}, render.Style{Now: now, Language: "zh"})).To(HaveSuffix("2 在步骤处等待\n"))
+}
+
 func TestStatusNamesTheRollbackByItsVersionWhereTheReleaseIsForgotten(t *testing.T) {
 	shown := status()
 	shown.Ways[1].Release = 0

@@ -139,7 +139,10 @@ func (s Style) workload(workload view.Workload) string {
 	}
 	parts := []string{s.text("wanted", workload.Wanted), s.text("ready", workload.Ready)}
 	if workload.Updated > 0 || workload.Wanted > 0 {
-		parts = append(parts, s.text("old", workload.Old), s.text("new", workload.Updated))
+		parts = append(parts, s.text("old", workload.Old), s.text("new", max(0, workload.Updated-workload.Gated)))
+	}
+	if workload.Gated > 0 {
+		parts = append(parts, s.text("gated", workload.Gated))
 	}
 	if workload.Suspended {
 		parts = append(parts, s.text("suspended"))

@@ -60,6 +60,7 @@ func TestWhyNamesPodsThatDoNotRunInTheWordsOfTheRollback(t *testing.T) {
 		{Pod: "web-c", Message: "Unschedulable: 0/2 nodes are available"},
 		{Pod: "web-d", Message: "container web ended with exit code 1, 2 restarts"},
 	}}), "without a threshold the operator doesn't roll back")
+	g.Expect(view.StatusOf(known, now).Workload.Gated).To(BeEquivalentTo(1))
 
 	known.StuckAfter = 2 * time.Minute
 	g.Expect(view.StatusOf(known, now).NotRunning.RollbackAt.Time).To(BeTemporally("==", now.Add(time.Minute)))

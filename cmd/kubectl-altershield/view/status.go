@@ -89,6 +89,8 @@ type Workload struct {
 	Wanted  int64  `json:"wanted"`
 	Ready   int64  `json:"ready"`
 	Updated int64  `json:"updated"`
+	// Gated is how many of the updated pods wait at their gate for a step, and so don't run; 0 also if pods aren't read.
+	Gated int64 `json:"gated,omitempty"`
 	// Old is how many pods there are of other releases.
 	Old       int64 `json:"old"`
 	Suspended bool  `json:"suspended"`
@@ -138,7 +140,7 @@ func StatusOf(facts Facts, now time.Time) Status {
 		status.Workload.Wanted = int64(record.Status.Counts.Desired) // a declared kind may have any field for it
 	}
 	status.Batches = batchesOf(facts.Batches)
-	status.NotRunning, _ = notRunning(facts, now)
+	status.NotRunning, status.Workload.Gated = notRunning(facts, now)
 	for _, pod := range record.Status.DefenseCheckFailPods {
 		status.FailedPods = append(status.FailedPods, FailedPod{Pod: pod.Pod, Message: pod.Message})
 	}
