@@ -49,7 +49,7 @@ func TestWhyNamesPodsThatDoNotRunInTheWordsOfTheRollback(t *testing.T) {
 	crashing.Status.ContainerStatuses[0].RestartCount = 2
 	crashing.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(now)}
 	gated := waitingPod("web-e", time.Hour, "", "")
-	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/gate"}}
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
 	known.Pods = []corev1.Pod{
 		waitingPod("web-a", time.Minute, "ErrImagePull", "web:missing: not found"), waitingPod("web-b", time.Second, "ContainerCreating", ""), unscheduled, crashing, gated,
 		{ObjectMeta: metav1.ObjectMeta{Name: "web-f"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
