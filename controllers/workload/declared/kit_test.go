@@ -107,9 +107,9 @@ func sample(t *testing.T, name, plural string) Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, second, _ := strings.Cut(string(text), "\n---\n") // after the ClusterRole, which the operator needs when it sees the kind
+	first, _, _ := strings.Cut(string(text), "\n---\n")
 	var declared appv1alpha1.ControlledKind
-	if err := yaml.UnmarshalStrict([]byte(second), &declared); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(first), &declared); err != nil {
 		t.Fatal(err)
 	}
 	kind, problems := compiler(t).Compile(&declared, definitionOf(t, plural))
