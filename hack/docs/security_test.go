@@ -64,7 +64,7 @@ func TestAttacksOf(t *testing.T) {
 // attacksOf returns the tests that a page names for each attack.
 func attacksOf(page string) map[string][]string {
 	attacks := map[string][]string{}
-	row := regexp.MustCompile("(?m)^\\| ([^|]+) \\| [^|]+ \\| ([^|]+) \\|$")
+	row := regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$`)
 	for _, found := range row.FindAllStringSubmatch(page, -1) {
 		if found[2] == "Test" || found[2] == "测试" {
 			continue

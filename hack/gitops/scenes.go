@@ -97,21 +97,21 @@ const (
 func scenes() []scene {
 	first := []step{applied, passes, release(1, success, "AllPodsPassed"), still}
 	return []scene{
-		{name: "deployment", manifest: deployment, steps: slices.Concat(first, repaired(image, "deployment deployment is suspended"))},
-		{name: "statefulset", manifest: statefulSet, steps: slices.Concat(first, repaired(image, "statefulset statefulset is suspended"))},
-		{name: "cluster", manifest: clusters, steps: slices.Concat(first, repaired(version, "kubernetescluster cluster is suspended"))},
+		{name: "repaired-deployment", manifest: deployment, steps: slices.Concat(first, repaired(image, "deployment repaired-deployment is suspended"))},
+		{name: "repaired-statefulset", manifest: statefulSet, steps: slices.Concat(first, repaired(image, "statefulset repaired-statefulset is suspended"))},
+		{name: "repaired-cluster", manifest: clusters, steps: slices.Concat(first, repaired(version, "kubernetescluster repaired-cluster is suspended"))},
 		{name: "held-deployment", manifest: deployment, steps: slices.Concat(first, held("deployment held-deployment is suspended"))},
 		{name: "held-statefulset", manifest: statefulSet, steps: slices.Concat(first, held("statefulset held-statefulset is suspended"))},
-		{name: "resumed-deployment", manifest: deployment, steps: slices.Concat(first, resumed)},
-		{name: "resumed-statefulset", manifest: statefulSet, steps: slices.Concat(first, resumed)},
-		{name: "frozen-deployment", manifest: deployment, steps: slices.Concat(first, parked)},
-		{name: "frozen-statefulset", manifest: statefulSet, steps: slices.Concat(first, parked)},
+		{name: "resumed-deployment", manifest: deployment, steps: slices.Concat(first, resumed())},
+		{name: "resumed-statefulset", manifest: statefulSet, steps: slices.Concat(first, resumed())},
+		{name: "frozen-deployment", manifest: deployment, steps: slices.Concat(first, parked())},
+		{name: "frozen-statefulset", manifest: statefulSet, steps: slices.Concat(first, parked())},
 		{name: "stuck-deployment", manifest: deployment, steps: slices.Concat(first, stuck("deployment stuck-deployment refuses version"))},
 		{name: "stuck-statefulset", manifest: statefulSet, steps: slices.Concat(first, stuck("statefulset stuck-statefulset refuses version"))},
 		{name: "left-out", manifest: deployment, steps: slices.Concat(first, leftOut("deployment left-out refuses version"))},
 		{name: "watched", manifest: deployment, extra: watching, steps: slices.Concat(first, watched("deployment watched is suspended"))},
-		{name: "paced-deployment", manifest: deployment, steps: slices.Concat(first, paced)},
-		{name: "paced-statefulset", manifest: statefulSet, steps: slices.Concat(first, paced)},
+		{name: "paced-deployment", manifest: deployment, steps: slices.Concat(first, paced())},
+		{name: "paced-statefulset", manifest: statefulSet, steps: slices.Concat(first, paced())},
 	}
 }
 
@@ -147,9 +147,11 @@ func held(refusal string) []step {
 }
 
 // resumed is the course of the same where Git states the field that holds the rollout: Flux resumes it.
-var resumed = []step{
-	fails, commit("a bad release", `{"spec":{`+slow), applied, release(2, suspend, ""), young(3, 3), still,
-	revert(1), applied, release(3, success, "AllPodsPassed"), still,
+func resumed() []step {
+	return []step{
+		fails, commit("a bad release", `{"spec":{`+slow), applied, release(2, suspend, ""), young(3, 3), still,
+		revert(1), applied, release(3, success, "AllPodsPassed"), still,
+	}
 }
 
 // watched is the course of a bad release where Flux checks the health.
@@ -162,9 +164,11 @@ func watched(refusal string) []step {
 }
 
 // parked is the course of a release during a freeze.
-var parked = []step{
-	create(freeze), ready(freeze, "Active"), commit("a release during a freeze", "{"+image(2)+"}"), applied, release(2, running, "Frozen"), young(0, 0), still, young(0, 0),
-	remove(freeze), release(2, success, "AllPodsPassed"), like, still,
+func parked() []step {
+	return []step{
+		create(freeze), ready(freeze, "Active"), commit("a release during a freeze", "{"+image(2)+"}"), applied, release(2, running, "Frozen"), young(0, 0), still, young(0, 0),
+		remove(freeze), release(2, success, "AllPodsPassed"), like, still,
+	}
 }
 
 // stuck is the course of a release that can't start.
@@ -189,7 +193,9 @@ func leftOut(refusal string) []step {
 }
 
 // paced is the course of a release in steps.
-var paced = []step{
-	create(policy), ready(policy, "Ready"), commit("a release in steps", "{"+image(2)+"}"), applied, release(2, running, "Paced"), awaiting, still,
-	approve, release(2, success, "AllPodsPassed"), like, still,
+func paced() []step {
+	return []step{
+		create(policy), ready(policy, "Ready"), commit("a release in steps", "{"+image(2)+"}"), applied, release(2, running, "Paced"), awaiting, still,
+		approve, release(2, success, "AllPodsPassed"), like, still,
+	}
 }
