@@ -100,9 +100,10 @@ func scenes() []scene {
 		{name: "repaired-deployment", manifest: deployment, steps: slices.Concat(first, repaired(image, "deployment repaired-deployment is suspended"))},
 		{name: "repaired-statefulset", manifest: statefulSet, steps: slices.Concat(first, repaired(image, "statefulset repaired-statefulset is suspended"))},
 		{name: "repaired-cluster", manifest: clusters, steps: slices.Concat(first, repaired(version, "kubernetescluster repaired-cluster is suspended"))},
-		{name: "held-deployment", manifest: deployment, steps: slices.Concat(first, held("deployment held-deployment is suspended"))},
-		{name: "held-statefulset", manifest: statefulSet, steps: slices.Concat(first, held("statefulset held-statefulset is suspended"))},
-		{name: "resumed-deployment", manifest: deployment, steps: slices.Concat(first, resumed())},
+		{name: "held-deployment", manifest: deployment, steps: slices.Concat(first, held(`"paused":null,`, "deployment held-deployment is suspended"))},
+		{name: "held-statefulset", manifest: statefulSet, steps: slices.Concat(first, held(`"updateStrategy":null,`, "statefulset held-statefulset is suspended"))},
+		// Flux leaves paused: false out of what it applies, as it is the empty value.
+		{name: "stated-deployment", manifest: deployment, steps: slices.Concat(first, held("", "deployment stated-deployment is suspended"))},
 		{name: "resumed-statefulset", manifest: statefulSet, steps: slices.Concat(first, resumed())},
 		{name: "frozen-deployment", manifest: deployment, steps: slices.Concat(first, parked())},
 		{name: "frozen-statefulset", manifest: statefulSet, steps: slices.Concat(first, parked())},
@@ -137,10 +138,10 @@ func repaired(change func(int) string, refusal string) []step {
 	}
 }
 
-// held is the course of a release that fails at its first pod. Git doesn't state the field that holds its rollout.
-func held(refusal string) []step {
+// held is the course of a release that fails at its first pod. What Git states of the field that holds its rollout may be left out.
+func held(without, refusal string) []step {
 	return []step{
-		fails, commit("a bad release", `{"spec":{"paused":null,"updateStrategy":null,`+slow), applied, release(2, suspend, ""), young(1, 2), still, young(1, 2),
+		fails, commit("a bad release", `{"spec":{`+without+slow), applied, release(2, suspend, ""), young(1, 2), still, young(1, 2),
 		commit("another one", "{"+image(3)+"}"), refused(refusal), still,
 		revert(2), applied, release(3, success, "AllPodsPassed"), still,
 	}
