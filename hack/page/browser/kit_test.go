@@ -29,6 +29,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -234,6 +235,22 @@ func (s *tab) until(condition string) {
 			s.t.Fatalf("the page doesn't come to: %s\nit shows:\n%s", condition, s.text("body"))
 		}
 	}
+}
+
+// heap returns what the objects of the page take, in bytes, without those that nothing uses any more.
+func (s *tab) heap() (used float64) {
+	s.t.Helper()
+	s.call(func(ctx context.Context) error {
+		if _, err := chromedp.Call(ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+			return err
+		}
+		usage, err := chromedp.Call(ctx, runtime.GetHeapUsage, cdp.Empty{})
+		if err == nil {
+			used = usage.UsedSize
+		}
+		return err
+	})
+	return used
 }
 
 // shows waits for a text in an element.

@@ -189,3 +189,32 @@ func TestFirstRowsOfManyWorkloads(t *testing.T) {
 	page.shows("section:has(#others)", "1,007")
 	t.Logf("heap: %.1f MB", eval[float64](page, "performance.memory.usedJSHeapSize / 1e6"))
 }
+
+// A cluster with 1,000 workloads that are released three times each, of 10 pods, which change one by one.
+func TestATabKeepsNothingOfChangesThatAreOver(t *testing.T) {
+	const most = 80e6
+	of := serve(t, append(shop(), many(1_000)...), answers(true))
+	page := open(t, of, look{})
+	page.shows("section:has(#others)", "1,007")
+	change := func(round int) {
+		var text strings.Builder
+		for i := range 1_000 {
+			text.WriteString(line(t, object{"type": "release", "release": release(fmt.Sprintf("team-%02d", i%20), fmt.Sprintf("service-%04d", i), "Success", object{
+				"release": 7 + round/10, "pods": pods(10, 0, 0, 1+round%10, 0),
+			})}))
+		}
+		text.WriteString(line(t, object{"type": "release", "release": release("shop", "cart", "Running", object{"release": 3, "why": fmt.Sprintf("round %d.", round)})}))
+		of.sendText(text.String())
+		page.shows("main", fmt.Sprintf("round %d.", round))
+	}
+	change(0)
+	before := page.heap()
+	for round := range 30 {
+		change(1 + round)
+	}
+	after := page.heap()
+	t.Logf("heap: %.1f MB, after 30,000 changes %.1f MB", before/1e6, after/1e6)
+	if after > most || after > before+5e6 {
+		t.Errorf("a tab takes %.1f MB after 30,000 changes, and %.1f MB before; at most 80 MB, and no more than before", after/1e6, before/1e6)
+	}
+}
