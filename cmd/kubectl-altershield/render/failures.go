@@ -17,6 +17,7 @@ limitations under the License.
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,21 +65,23 @@ func (s Style) rollsBack(pods view.NotRunning) string {
 }
 
 func (s Style) notRunning(pods view.NotRunning) node {
-	groups := groupsOf(pods.Pods)
-	parts := []string{groups[0].message, s.rollsBack(pods)}
-	if len(groups) > 1 {
-		parts[0] += " " + s.text("more", len(groups)-1)
+	text := fmt.Sprint(len(pods.Pods))
+	if by := s.rollsBack(pods); by != "" {
+		text += gap + by
 	}
-	names := group{pods: podNames(pods.Pods)}.names(s)
-	return node{label: s.text("pods.waiting"), text: strings.Join(slices.DeleteFunc(append([]string{names}, parts...), isEmpty), gap), colour: yellow}
+	return s.byMessage(node{label: s.text("pods.waiting"), text: text, colour: yellow}, pods.Pods)
 }
 
 func isEmpty(text string) bool { return text == "" }
 
-func podNames(pods []view.FailedPod) []string {
-	names := make([]string, len(pods))
-	for i := range pods {
-		names[i] = pods[i].Pod
+// byMessage returns a branch with a line for each message, and the first of its pods.
+func (s Style) byMessage(branch node, pods []view.FailedPod) node {
+	for _, group := range groupsOf(pods) {
+		text := group.message
+		if len(group.pods) > 1 { // a label of all names would take the width of the other lines
+			text = s.text("more", len(group.pods)-1) + gap + text
+		}
+		branch.below = append(branch.below, node{label: group.pods[0], text: text})
 	}
-	return names
+	return branch
 }

@@ -293,15 +293,7 @@ func (s Style) times(batches view.Batches) string {
 }
 
 func (s Style) failedPods(pods []view.FailedPod, all int32) node {
-	branch := node{label: s.text("pods.failed"), text: fmt.Sprint(all), colour: red}
-	for _, group := range groupsOf(pods) {
-		text := group.message
-		if len(group.pods) > 1 { // a label of all names would take the width of the other lines
-			text = s.text("more", len(group.pods)-1) + gap + text
-		}
-		branch.below = append(branch.below, node{label: group.pods[0], text: text})
-	}
-	return branch
+	return s.byMessage(node{label: s.text("pods.failed"), text: fmt.Sprint(all), colour: red}, pods)
 }
 
 // markOfVerdict returns the mark of what a check says.
