@@ -302,6 +302,15 @@ func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, er
 // maxBatches is how many batches are read one by one. Above it the counts of the release are shown.
 const maxBatches = 200
 
+// noteLack notes that a list is missing for lack of the right to it. Other errors are returned.
+func noteLack(facts *view.Facts, err error, resource string, lacks view.Lack) error {
+	if !lacksRight(err) {
+		return err
+	}
+	facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: resource, Namespace: facts.Namespace, Lacks: lacks})
+	return nil
+}
+
 // addBatches reads the batches of the present release, unless there are too many.
 func (c *cluster) addBatches(ctx context.Context, facts *view.Facts) error {
 	present := view.PresentOf(facts.Records)
@@ -311,11 +320,7 @@ func (c *cluster) addBatches(ctx context.Context, facts *view.Facts) error {
 	var list appv1alpha1.ChangePodList
 	err := c.List(ctx, &list, client.InNamespace(facts.Namespace),
 		client.MatchingLabels{appv1alpha1.LabelBatchOf: decide.BatchOfLabel(present.UID, present.Spec.Release)})
-	if lacksRight(err) {
-		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: "changepods", Namespace: facts.Namespace, Lacks: view.LacksBatches})
-		return nil
-	}
-	if err != nil {
+	if err = noteLack(facts, err, "changepods", view.LacksBatches); err != nil {
 		return fmt.Errorf("listing the batches of %s: %w", present.Name, err)
 	}
 	facts.Batches = list.Items
@@ -330,11 +335,7 @@ func (c *cluster) kept(ctx context.Context, facts *view.Facts) ([]unstructured.U
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevisionList"})
 	err := c.List(ctx, list, client.InNamespace(facts.Namespace), client.MatchingLabels(view.Selector(&facts.Records[0])))
-	if lacksRight(err) {
-		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: "controllerrevisions.apps", Namespace: facts.Namespace, Lacks: view.LacksKept})
-		return nil, nil
-	}
-	if err != nil {
+	if err = noteLack(facts, err, "controllerrevisions.apps", view.LacksKept); err != nil {
 		return nil, fmt.Errorf("listing the kept contents of %s: %w", view.Argument(facts.Reference), err)
 	}
 	kept := slices.DeleteFunc(list.Items, func(revision unstructured.Unstructured) bool {

@@ -159,18 +159,11 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 	if present == nil {
 		return view.PodsOf(facts, nil), nil
 	}
-	note := func(err error, resource string, lacks view.Lack) error {
-		if !lacksRight(err) {
-			return err
-		}
-		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: resource, Namespace: facts.Namespace, Lacks: lacks})
-		return nil
-	}
 	err := eachPage(ctx, c, func() *appv1alpha1.ChangePodList { return &appv1alpha1.ChangePodList{} }, func(page *appv1alpha1.ChangePodList) error {
 		facts.Batches = append(facts.Batches, page.Items...)
 		return nil
 	}, client.InNamespace(facts.Namespace), client.MatchingLabels{appv1alpha1.LabelBatchOf: decide.BatchOfLabel(present.UID, present.Spec.Release)})
-	if err = note(err, "changepods", view.LacksBatches); err != nil {
+	if err = noteLack(&facts, err, "changepods", view.LacksBatches); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the batches of %s: %w", present.Name, err)
 	}
 	var placed []view.Placed
@@ -182,7 +175,7 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 		}
 		return nil
 	}, client.InNamespace(facts.Namespace), podsOfRelease(facts, present))
-	if err = note(err, "pods", view.LacksPods); err != nil {
+	if err = noteLack(&facts, err, "pods", view.LacksPods); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the pods of %s: %w", view.Argument(facts.Reference), err)
 	}
 	return view.PodsOf(facts, placed), nil

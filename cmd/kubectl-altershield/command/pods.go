@@ -53,11 +53,7 @@ func (c *cluster) addPods(ctx context.Context, facts *view.Facts, operator strin
 	}
 	var list corev1.PodList
 	err := c.List(ctx, &list, client.InNamespace(facts.Namespace), podsOfRelease(*facts, present), client.Limit(pageSize))
-	if lacksRight(err) {
-		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: "pods", Namespace: facts.Namespace, Lacks: view.LacksPods})
-		return nil
-	}
-	if err != nil {
+	if err = noteLack(facts, err, "pods", view.LacksPods); err != nil {
 		return fmt.Errorf("listing the pods of %s: %w", view.Argument(facts.Reference), err)
 	}
 	for i := range list.Items {
