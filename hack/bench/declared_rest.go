@@ -132,11 +132,8 @@ func (r *declaredRest) heap(ctx context.Context, with string) (float64, error) {
 	if err := r.lab.Quiet(ctx); err != nil {
 		return 0, err
 	}
-	address, err := pprofAddress()
+	address, err := (setup{batch: 1}).prepareProfiled(ctx, r.lab)
 	if err != nil {
-		return 0, err
-	}
-	if err := (setup{batch: 1}).prepare(ctx, r.lab, "--pprof-bind-address="+address); err != nil {
 		return 0, err
 	}
 	if err := awaitDeclared(ctx, r.lab, "gadgets"); err != nil {

@@ -42,6 +42,14 @@ func pprofAddress() (string, error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }
 
+// prepareProfiled prepares a lab with a manager that serves profiles, and returns their address.
+func (s setup) prepareProfiled(ctx context.Context, l *lab.Lab, args ...string) (address string, err error) {
+	if address, err = pprofAddress(); err != nil {
+		return "", err
+	}
+	return address, s.prepare(ctx, l, append(args, "--pprof-bind-address="+address)...)
+}
+
 // managerArgs returns the manager's arguments for the requested profiles.
 func (b *bench) managerArgs() []string {
 	if b.profiles == "" {

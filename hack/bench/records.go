@@ -76,11 +76,8 @@ func runRecords(kept chains) func(context.Context, *bench) ([]Figure, error) {
 
 // heapOfNew returns the heap of a manager that was just started and has come to rest.
 func heapOfNew(ctx context.Context, l *lab.Lab) (float64, error) {
-	address, err := pprofAddress()
+	address, err := (setup{batch: 100}).prepareProfiled(ctx, l, "--leader-elect")
 	if err != nil {
-		return 0, err
-	}
-	if err := (setup{batch: 100}).prepare(ctx, l, "--leader-elect", "--pprof-bind-address="+address); err != nil {
 		return 0, err
 	}
 	return heapOf(ctx, address)

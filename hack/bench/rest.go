@@ -75,11 +75,8 @@ func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error)
 
 // rest watches a manager that was just started and has come to rest.
 func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Figure, error) {
-	address, err := pprofAddress()
+	address, err := s.prepareProfiled(ctx, l, "--leader-elect")
 	if err != nil {
-		return nil, err
-	}
-	if err := s.prepare(ctx, l, "--leader-elect", "--pprof-bind-address="+address); err != nil {
 		return nil, err
 	}
 	watched, err := measure(ctx, l, func() (times, error) { return times{}, pause(ctx, restFor) })

@@ -26,9 +26,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -126,12 +128,7 @@ func release(number int64, status appv1alpha1.ChangeWorkloadPhase, reason string
 }
 
 func verdict(record *appv1alpha1.ChangeWorkload, name string) metav1.Condition {
-	for _, condition := range record.Status.Conditions {
-		if condition.Type == name {
-			return condition
-		}
-	}
-	return metav1.Condition{}
+	return ptr.Deref(meta.FindStatusCondition(record.Status.Conditions, name), metav1.Condition{})
 }
 
 // awaiting waits until a release in steps waits for an approval.
