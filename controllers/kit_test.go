@@ -150,6 +150,17 @@ func release(ctx context.Context, namespace, value string) (string, error) {
 		fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, value))
 }
 
+// denialOf returns what a denied release tells its author, for Eventually: the reason comes from a status that is written after the label that denies,
+// and the webhook reads it from its cache.
+func denialOf(ctx context.Context, namespace, value string) func() string {
+	return func() string {
+		GinkgoHelper()
+		output, err := release(ctx, namespace, value)
+		Expect(err).To(HaveOccurred(), output)
+		return output
+	}
+}
+
 func get(ctx context.Context, namespace, name string) *appsv1.Deployment {
 	GinkgoHelper()
 	var deployment appsv1.Deployment

@@ -36,9 +36,7 @@ var _ = Describe("With the failure policy fail", Ordered, ContinueOnFailure, fun
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(steps(ctx, namespace)()).To(HaveExactElements("ExecuteDone PreFailed"))
-		denied, err := release(ctx, namespace, "1234")
-		Expect(err).To(HaveOccurred())
-		Expect(denied).To(ContainSubstring("not checked, and the failure policy is fail: AlterShield Server refused"))
+		Eventually(denialOf(ctx, namespace, "1234")).Should(ContainSubstring("not checked, and the failure policy is fail: AlterShield Server refused"))
 	})
 
 	It("an order that the server refuses to check suspends its release before the first step", func(ctx context.Context) {

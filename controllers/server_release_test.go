@@ -73,9 +73,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(output).To(ContainSubstring("pod " + failed[0].Pod + " failed its check: error rate: 5xx above 1%"))
 		Eventually(eventsIn(ctx, namespace)).Should(ContainElement(HavePrefix("ReleaseSuspended: ")))
-		denied, err := release(ctx, namespace, "test")
-		Expect(err).To(HaveOccurred())
-		Expect(denied).To(ContainSubstring("error rate: 5xx above 1%"))
+		Eventually(denialOf(ctx, namespace, "test")).Should(ContainSubstring("error rate: 5xx above 1%"))
 		Expect(ordersOf(namespace)).To(HaveExactElements("open"))
 
 		output, err = kubectl(ctx, "-n", namespace, "label", "deployment", "sleep", "altershield.defense.antgroup.com/ignored-suspend=true")

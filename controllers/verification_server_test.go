@@ -63,9 +63,7 @@ var _ = Describe("A check of the type Server", Ordered, ContinueOnFailure, func(
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Eventually(func() []string { return failedPods(ctx, namespace) }).Should(ContainElement(
 			MatchRegexp(`^sleep-\S+: change freeze: until Monday \(VerificationPolicy ` + system + `/` + namespace + ` server\)$`)))
-		output, err = release(ctx, namespace, "denied")
-		Expect(err).To(HaveOccurred(), output)
-		Expect(output).To(ContainSubstring("change freeze: until Monday"))
+		Eventually(denialOf(ctx, namespace, "denied")).Should(ContainSubstring("change freeze: until Monday"))
 		Eventually(func() string { return shownPolicy(ctx, system, namespace) }).Should(MatchRegexp(`^` + namespace + ` Enforce 300 1 [1-9] True$`))
 	})
 

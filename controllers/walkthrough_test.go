@@ -64,11 +64,8 @@ var _ = Describe("The documents' walkthrough", func() {
 		Expect(failed[0].Message).To(Equal("find error"))
 
 		By("denying the next release and nothing else")
-		output, err := release(ctx, namespace, "test")
-		Expect(err).To(HaveOccurred())
-		Expect(output).To(HaveSuffix(denial + "\n"))
-		Expect(output).To(ContainSubstring("failed its check: find error"))
-		Expect(output).To(ContainSubstring("altershield.defense.antgroup.com/ignored-suspend=true"))
+		Eventually(denialOf(ctx, namespace, "test")).Should(And(HaveSuffix(denial+"\n"),
+			ContainSubstring("failed its check: find error"), ContainSubstring("altershield.defense.antgroup.com/ignored-suspend=true")))
 		for _, command := range [][]string{
 			{"scale", "deployment", "sleep", "--replicas=6"},
 			{"annotate", "deployment", "sleep", "team=shop"},
@@ -88,7 +85,7 @@ var _ = Describe("The documents' walkthrough", func() {
 		Eventually(func() []string { return eventReasons(ctx, namespace) }).Should(ContainElements("ReleaseSucceeded", "ReleaseSuspended", "SuspensionIgnored"))
 
 		By("letting normal releases through again")
-		output, err = release(ctx, namespace, "test")
+		output, err := release(ctx, namespace, "test")
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")
 	})
