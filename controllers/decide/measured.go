@@ -44,6 +44,17 @@ func Measured(check *appv1alpha1.VerificationCheck) measure.Check {
 	}
 }
 
+// SourceOf returns the name of the VerificationSource that a check asks, empty for none.
+func SourceOf(check *appv1alpha1.VerificationCheck) string {
+	if check.HTTP != nil {
+		return check.HTTP.SourceRef.Name
+	}
+	if measured := Measured(check); measured != nil {
+		return measured.Source()
+	}
+	return ""
+}
+
 // hasLooks reports whether checks of a type look at metrics, or at what others say. They have a verdict at the end of their time, others when
 // a release is verified.
 func hasLooks(check appv1alpha1.CheckType) bool {

@@ -52,7 +52,7 @@ const (
 	// KindPartial: a part of the source is away, so that series may be missing.
 	KindPartial Kind = appv1alpha1.ReasonPartialAnswer
 	// KindMissing: there is no such source.
-	KindMissing Kind = "SourceMissing"
+	KindMissing Kind = appv1alpha1.ReasonSourceMissing
 	// KindForbidden: the source may not be asked about the namespace.
 	KindForbidden Kind = "NamespaceNotAllowed"
 	// KindQueryRefused: the source may only be asked such a query if it keeps namespaces apart.

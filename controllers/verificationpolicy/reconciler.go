@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/concern"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
@@ -74,9 +75,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("verificationpolicy").
 		Watches(&appv1alpha1.VerificationPolicy{}, debounce.Single(0), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&appv1alpha1.VerificationSource{}, debounce.Single(0), builder.WithPredicates(comesOrGoes())).
 		Watches(&appv1alpha1.ChangeWorkload{}, debounce.Single(settle), builder.WithPredicates(failuresChanged())).
 		Watches(&admissionv1.MutatingWebhookConfiguration{}, debounce.Single(0), builder.WithPredicates(awaitsBuiltIn())).
 		Complete(r)
+}
+
+// comesOrGoes passes objects that are created or deleted.
+func comesOrGoes() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
 // awaitsBuiltIn passes the webhook configuration of the kinds until the policy builtin was created. The operator may start before it is there,
@@ -134,38 +141,81 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	sources, err := r.sources(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	var errs []error
 	for i := range policies.Items {
 		policy := &policies.Items[i]
 		by := policy.Namespace + "/" + policy.Name
 		before := policy.DeepCopy()
-		policy.Status = Status(policy, r.Namespace, problems(policy, r.Rules), workloads[by], failures[by], r.Clock.Now())
+		facts := facts{
+			problems: problems(policy, r.Rules), missing: missingSources(policy, sources), workloads: workloads[by], failed: failures[by],
+		}
+		policy.Status = status(policy, r.Namespace, facts, r.Clock.Now())
 		errs = append(errs, statuspatch.Write(ctx, r.Client, before, policy))
 	}
 	return ctrl.Result{RequeueAfter: recheck}, errors.Join(errs...)
 }
 
-// Status returns the status of a policy whose checks have these problems, and which concerns so many workloads, of whose releases so many
-// failed it.
-func Status(
-	policy *appv1alpha1.VerificationPolicy, operatorNamespace string, problems []string, workloads, failed int32, now time.Time,
-) appv1alpha1.VerificationPolicyStatus {
+// facts are what is known of a policy beside its spec.
+type facts struct {
+	// problems are those of its expressions, missing are the sources of its checks that don't exist.
+	problems, missing []string
+	// workloads is how many workloads it concerns, failed of how many of their releases it failed.
+	workloads, failed int32
+}
+
+// status returns the status of a policy.
+func status(policy *appv1alpha1.VerificationPolicy, operatorNamespace string, known facts, now time.Time) appv1alpha1.VerificationPolicyStatus {
 	status := *policy.Status.DeepCopy()
-	status.ObservedGeneration, status.Workloads, status.Failed = policy.Generation, workloads, failed
+	status.ObservedGeneration, status.Workloads, status.Failed = policy.Generation, known.workloads, known.failed
 	ready := metav1.Condition{
 		Type: appv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: appv1alpha1.ReasonPolicyValid,
 		Message:            "the checks of the policy are made",
 		ObservedGeneration: policy.Generation, LastTransitionTime: metav1.NewTime(now),
 	}
-	if unusable := verification.Problems(policy, operatorNamespace); len(unusable) > 0 {
-		ready.Status, ready.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPolicyInvalid
-		ready.Message = "the policy concerns no workload: " + strings.Join(unusable, "; ")
-	} else if len(problems) > 0 {
-		ready.Status, ready.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPolicyInvalid
-		ready.Message = "expressions have mistakes: " + strings.Join(problems, "; ")
+	unusable := verification.Problems(policy, operatorNamespace)
+	for _, found := range []struct {
+		reason, meaning string
+		problems        []string
+	}{
+		{appv1alpha1.ReasonPolicyInvalid, "the policy concerns no workload: ", unusable},
+		{appv1alpha1.ReasonPolicyInvalid, "expressions have mistakes: ", known.problems},
+		{appv1alpha1.ReasonSourceMissing, "a check is Inconclusive without its VerificationSource in namespace " + operatorNamespace + ": ", known.missing},
+	} {
+		if len(found.problems) > 0 {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, found.reason, found.meaning+strings.Join(found.problems, "; ")
+			break
+		}
 	}
 	meta.SetStatusCondition(&status.Conditions, ready)
 	return status
+}
+
+// sources returns the names of the VerificationSources.
+func (r *Reconciler) sources(ctx context.Context) (map[string]bool, error) {
+	var list appv1alpha1.VerificationSourceList
+	if err := r.Client.List(ctx, &list, client.InNamespace(r.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the VerificationSources: %w", err)
+	}
+	names := map[string]bool{}
+	for i := range list.Items {
+		names[list.Items[i].Name] = true
+	}
+	return names, nil
+}
+
+// missingSources returns the places of a policy that name a source which doesn't exist.
+func missingSources(policy *appv1alpha1.VerificationPolicy, sources map[string]bool) (missing []string) {
+	for i := range policy.Spec.Checks {
+		check := &policy.Spec.Checks[i]
+		if name := decide.SourceOf(check); name != "" && !sources[name] {
+			missing = append(missing, fmt.Sprintf("spec.checks[%d].%s.sourceRef.name: %s isn't there", i, field(check.Type), name))
+		}
+	}
+	return missing
 }
 
 // workloads returns how many workloads under change control each policy concerns, by <namespace>/<name> of the policy.

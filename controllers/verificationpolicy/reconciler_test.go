@@ -124,6 +124,30 @@ func TestReconcileShowsARuleThatNobodyChecked(t *testing.T) {
 		"spec.checks[1].rule.expression: the result has type int, not bool; compare it with a value"))
 }
 
+func TestReconcileShowsTheSourcesThatAreMissing(t *testing.T) {
+	g := NewWithT(t)
+	asking := policy("shop", "asking")
+	asking.Spec.Checks = []appv1alpha1.VerificationCheck{
+		{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{SourceRef: appv1alpha1.SourceReference{Name: "promethues"}}},
+		{Name: "pods", Type: "PodHealth"},
+		{Name: "placement", Type: "HTTP", HTTP: &appv1alpha1.HTTPCheck{SourceRef: appv1alpha1.SourceReference{Name: "placement"}}},
+	}
+	there := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}}
+	elsewhere := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "promethues"}}
+	kube := testkit.NewFake(t, asking, there, elsewhere)
+	ready := func() string {
+		look(t, kube)
+		condition := meta.FindStatusCondition(find(t, kube, "shop", "asking").Status.Conditions, "Ready")
+		return string(condition.Status) + " " + condition.Reason + " " + condition.Message
+	}
+	g.Expect(ready()).To(Equal("False SourceMissing a check is Inconclusive without its VerificationSource in namespace altershieldoperator-system: " +
+		"spec.checks[0].ratio.sourceRef.name: promethues isn't there"))
+	there = there.DeepCopy()
+	there.Name, there.ResourceVersion = "promethues", ""
+	g.Expect(kube.Create(t.Context(), there)).To(Succeed())
+	g.Expect(ready()).To(Equal("True Valid the checks of the policy are made"))
+}
+
 func TestReconcileCreatesThePolicyBuiltinOnce(t *testing.T) {
 	g := NewWithT(t)
 	kube := testkit.NewFake(t, webhooks())
@@ -192,6 +216,7 @@ func TestReconcileReturnsErrors(t *testing.T) {
 func TestReconcileReturnsWhatItCantList(t *testing.T) {
 	for kind, expected := range map[string]string{
 		"VerificationPolicyList": "listing the VerificationPolicies: the cache isn't filled",
+		"VerificationSourceList": "listing the VerificationSources: the cache isn't filled",
 		"DeploymentList":         "listing Deployments: the cache isn't filled",
 		"ChangeWorkloadList":     "listing the ChangeWorkloads: the cache isn't filled",
 	} {

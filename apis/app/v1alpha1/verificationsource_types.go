@@ -32,6 +32,10 @@ const (
 	ReasonSourceInvalid = "Invalid"
 )
 
+// ReasonSourceMissing means that there is no VerificationSource of the name that a check has. It is a reason of the check, and of ConditionReady of
+// its VerificationPolicy.
+const ReasonSourceMissing = "SourceMissing"
+
 // ReasonPartialAnswer is the reason of a check whose source lacks a part of its series, as a part of it is away.
 const ReasonPartialAnswer = "PartialAnswer"
 
