@@ -91,6 +91,8 @@ func chinese() map[key]string {
 		"may.not":           "您无权限：需要 %s",
 		"pod":               "Pod %s：%s",
 		"not.running":       "%s：%s",
+		"not.created":       "无法创建 Pod：%s",
+		"uncreated":         "无法创建",
 		"pods.waiting":      "未运行的 Pod",
 		"rolls.back":        "如果仍不运行，Operator 最迟于 %s 回滚",
 		"nothing":           "没有什么在阻止它",

@@ -91,6 +91,8 @@ func english() map[key]string {
 		"may.not":           "you may not: it needs %s",
 		"pod":               "pod %s: %s",
 		"not.running":       "%s: %s",
+		"not.created":       "pods can't be created: %s",
+		"uncreated":         "not created",
 		"pods.waiting":      "pods that don't run",
 		"rolls.back":        "the operator rolls back by %s if they don't run",
 		"nothing":           "nothing holds it back",

@@ -65,11 +65,18 @@ func (s Style) rollsBack(pods view.NotRunning) string {
 }
 
 func (s Style) notRunning(pods view.NotRunning) node {
-	text := fmt.Sprint(len(pods.Pods))
+	text := ""
+	if len(pods.Pods) > 0 {
+		text = fmt.Sprint(len(pods.Pods))
+	}
 	if by := s.rollsBack(pods); by != "" {
 		text += gap + by
 	}
-	return s.byMessage(node{label: s.text("pods.waiting"), text: text, colour: yellow}, pods.Pods)
+	branch := s.byMessage(node{label: s.text("pods.waiting"), text: text, colour: yellow}, pods.Pods)
+	if pods.NotCreated != "" {
+		branch.below = append(branch.below, node{label: s.text("uncreated"), text: pods.NotCreated})
+	}
+	return branch
 }
 
 func isEmpty(text string) bool { return text == "" }

@@ -116,6 +116,7 @@ func stuck() view.Status {
 		waiting.Pods = append(waiting.Pods, view.FailedPod{Pod: pod, Message: "container web: ErrImagePull: web:missing: not found"})
 	}
 	waiting.Pods = append(waiting.Pods, view.FailedPod{Pod: "web-7f-z", Message: "Unschedulable: 0/2 nodes are available"})
+	waiting.NotCreated = `pods "web-7f-" is forbidden: exceeded quota: pods`
 	return view.Status{
 		Present: &present, Workload: view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Wanted: 5, Ready: 4, Updated: 5, Old: 4}, NotRunning: &waiting,
 	}

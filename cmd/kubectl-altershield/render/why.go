@@ -40,6 +40,9 @@ func Why(why view.Why, style Style) string {
 		for _, group := range groupsOf(why.NotRunning.Pods) {
 			lines = append(lines, style.labelled("", style.text("not.running", group.names(style), group.message), yellow)...)
 		}
+		if reason := why.NotRunning.NotCreated; reason != "" {
+			lines = append(lines, style.labelled("", style.text("not.created", reason), yellow)...)
+		}
 		lines = append(lines, style.labelled("", style.rollsBack(*why.NotRunning), plain)...)
 	}
 	lines = append(lines, style.failures(why)...)

@@ -19,16 +19,21 @@ package view
 import (
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// NotRunning are the pods of a release that don't run.
+// NotRunning are the pods of a release that don't run, or can't be created.
 type NotRunning struct {
-	// Pods are those pods with what they wait for.
+	// Pods are those that don't run with what they wait for.
 	Pods []FailedPod `json:"pods"`
+	// NotCreated is why pods of a Deployment can't be created, such as a quota; empty if they can.
+	NotCreated string `json:"notCreated,omitempty"`
 	// RollbackAt is when the operator rolls the release back at the latest if they go on like that; nil if it doesn't, or that isn't known.
 	RollbackAt *metav1.Time `json:"rollbackAt,omitempty"`
 }
@@ -57,7 +62,13 @@ func notRunning(facts Facts, now time.Time) (waits *NotRunning, gated int64) {
 			first = deadline
 		}
 	}
-	if len(found.Pods) == 0 {
+	if failure := creationFailure(facts.Workload); failure != nil {
+		found.NotCreated = failure.Message
+		if deadline := failure.LastTransitionTime.Add(facts.StuckAfter); first.IsZero() || deadline.Before(first) {
+			first = deadline
+		}
+	}
+	if len(found.Pods) == 0 && found.NotCreated == "" {
 		return nil, gated
 	}
 	if facts.StuckAfter > 0 && len(pastOf(facts).VerifiedTargets(now)) > 0 {
@@ -65,6 +76,24 @@ func notRunning(facts Facts, now time.Time) (waits *NotRunning, gated int64) {
 		found.RollbackAt = &at
 	}
 	return &found, gated
+}
+
+// creationFailure returns the condition of a Deployment that its pods can't be created; nil if they can, and for other kinds, which have none.
+func creationFailure(object *unstructured.Unstructured) *appsv1.DeploymentCondition {
+	if object == nil || object.GroupVersionKind().GroupKind() != appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind() {
+		return nil
+	}
+	var deployment appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment); err != nil {
+		return nil
+	}
+	for i, condition := range deployment.Status.Conditions {
+		// The other reason is that pods can't be deleted.
+		if condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue && condition.Reason == "FailedCreate" {
+			return &deployment.Status.Conditions[i]
+		}
+	}
+	return nil
 }
 
 // isStarting reports whether a pod is so new that it may be about to run.

@@ -23,6 +23,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
@@ -68,4 +69,33 @@ func TestWhyNamesPodsThatDoNotRunInTheWordsOfTheRollback(t *testing.T) {
 	g.Expect(view.StatusOf(known, now).NotRunning.RollbackAt).To(BeNil(), "there is no version to go back to")
 	known.Pods = known.Pods[5:]
 	g.Expect(view.StatusOf(known, now).NotRunning).To(BeNil())
+}
+
+func TestWhySaysThatPodsOfADeploymentCanNotBeCreated(t *testing.T) {
+	g := NewWithT(t)
+	const quota = `pods "web-7f-" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=4, limited: pods=4`
+	failing := func(status, reason string) func(*unstructured.Unstructured) {
+		return func(object *unstructured.Unstructured) {
+			object.Object["status"].(map[string]any)["conditions"] = []any{
+				map[string]any{"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated"},
+				map[string]any{"type": "ReplicaFailure", "status": status, "reason": reason, "message": quota, "lastTransitionTime": now.Add(-time.Minute).UTC().Format(time.RFC3339)},
+			}
+		}
+	}
+	running := is("Running", "Unknown", "Verifying", "0 of 4 pods passed")
+	known := facts(workload(7, "49", failing("True", "FailedCreate")), record(7, "49", running), record(5, "a1"))
+	known.StuckAfter = 2 * time.Minute
+	waiting := view.WhyOf(known, now).NotRunning
+	g.Expect(waiting).NotTo(BeNil())
+	g.Expect(waiting.NotCreated).To(Equal(quota))
+	g.Expect(waiting.Pods).To(BeEmpty())
+	g.Expect(waiting.RollbackAt.Time).To(BeTemporally("==", now.Add(time.Minute)))
+
+	for _, other := range []func(*unstructured.Unstructured){failing("False", "FailedCreate"), failing("True", "FailedDelete"), func(object *unstructured.Unstructured) {
+		failing("True", "FailedCreate")(object)
+		object.SetKind("StatefulSet")
+	}} {
+		known.Workload = workload(7, "49", other)
+		g.Expect(view.WhyOf(known, now).NotRunning).To(BeNil())
+	}
 }
