@@ -44,6 +44,10 @@ const (
 	// instantPeriod is how long the answer at one time is kept, unusedPeriod that for a fixed window without being used: looks are at most five minutes
 	// apart, or twice that in turns.
 	instantPeriod, unusedPeriod = 15 * time.Second, 11 * time.Minute
+	// maxKept is the size of all answers that are kept, in values: some 32 MiB. Others are asked for again.
+	maxKept = 4 << 20
+	// seriesSize is what a series takes beside its values, most of it for labels.
+	seriesSize = 50
 )
 
 // endpoint asks one source, and protects it: equal queries are sent once, and not too many at a time.
@@ -87,6 +91,15 @@ type kept struct {
 	until  time.Time
 	// unused is how much longer it is kept whenever it is used.
 	unused time.Duration
+}
+
+// size returns the size of the answer in values.
+func (k kept) size() int {
+	size := 0
+	for i := range k.answer.Series {
+		size += seriesSize + len(k.answer.Series[i].Values)
+	}
+	return size
 }
 
 // usedAt returns how it is kept after it was used. What a partial answer lacks may be there later.
@@ -212,12 +225,18 @@ func (e *endpoint) find(key string) (Answer, bool) {
 	return found.answer, true
 }
 
-// keep keeps an answer, and drops those whose time is over.
+// keep keeps an answer if there is room for it, and drops those whose time is over.
 func (e *endpoint) keep(key string, answer kept) {
 	e.expire()
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	e.kept[key] = answer.usedAt(e.clock.Now())
+	size := answer.size()
+	for _, other := range e.kept {
+		size += other.size()
+	}
+	if size <= maxKept {
+		e.kept[key] = answer.usedAt(e.clock.Now())
+	}
 }
 
 // expire drops the answers whose time is over.

@@ -22,8 +22,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,6 +253,21 @@ func TestEndpointKeepsNoPartOfAnAnswerLonger(t *testing.T) {
 	until := now.Add(-time.Minute)
 	NewWithT(t).Expect(kept{until: until, unused: time.Hour}.usedAt(now).until).To(Equal(now.Add(time.Hour)))
 	NewWithT(t).Expect(kept{answer: Answer{Partial: "a store is away"}, until: until, unused: time.Hour}.usedAt(now).until).To(Equal(until))
+}
+
+func TestEndpointKeepsAnswersWhileThereIsRoom(t *testing.T) {
+	wired(t, unlimited, func(g *WithT, e *endpoint, _ *wire) {
+		of := func(values int) kept {
+			return kept{until: time.Now().Add(time.Minute), answer: Answer{Series: []Series{{Values: make([]float64, values)}, {}}}}
+		}
+		e.keep("large", of(4<<20-1000))
+		e.keep("too large", of(801))
+		e.keep("small", of(800))
+		g.Expect(slices.Sorted(maps.Keys(e.kept))).To(Equal([]string{"large", "small"}))
+		time.Sleep(time.Minute)
+		e.keep("too large", of(801))
+		g.Expect(slices.Sorted(maps.Keys(e.kept))).To(Equal([]string{"too large"}))
+	})
 }
 
 func TestEndpointSharesNoFailures(t *testing.T) {
