@@ -35,6 +35,7 @@ const (
 	loadStuck       = "stuck"
 	loadRest        = "rest"
 	loadGrowth      = "growth"
+	loadScale       = "scale"
 	loadPlugin      = "plugin"
 	loadRecords     = "records"
 
@@ -69,6 +70,7 @@ func loads() []load {
 		{name: loadStuck, always: true, run: runStuck(20)},
 		{name: loadRest, run: runRest(1000, 10_000)},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
+		{name: loadScale, run: runScale([]int{1000, 3000, 10_000})},
 		{name: loadPlugin, run: runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000})},
 		{name: loadRecords, run: runRecords(chains{workloads: 100, releases: 100})},
 		{name: loadDeclared, run: runDeclared(fleet{deployments: 50, replicas: 10})},

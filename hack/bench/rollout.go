@@ -38,7 +38,7 @@ const (
 	// writers is how many Deployments are written concurrently.
 	writers = 8
 	// rolloutTimeout is how long all rollouts may take together.
-	rolloutTimeout = 15 * time.Minute
+	rolloutTimeout = time.Hour
 )
 
 // fleet is a number of Deployments of the same size in a namespace.

@@ -1,0 +1,260 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+const (
+	// scaleReplicas is the number of pods of each Deployment, scaleReleased the share of the Deployments that are released at once.
+	scaleReplicas, scaleReleased = 10, 0.1
+	// scaleNodes is enough for the pods of the largest size.
+	scaleNodes = 16
+	// settledLooks is for how many seconds a manager that has started may reconcile nothing until it counts as settled.
+	settledLooks = 5
+	// configuredMemory is what config/manager has.
+	configuredMemory = "GOMEMLIMIT=450MiB"
+)
+
+// runScale measures starts, a take-over and memory of a manager with ever more Deployments at rest, and the release of a tenth of them.
+func runScale(sizes []int) func(context.Context, *bench) ([]Figure, error) {
+	return func(ctx context.Context, b *bench) ([]Figure, error) {
+		var figures []Figure
+		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config, Nodes: scaleNodes})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { b.closed(l.Close(ctx)) }()
+		there := 0
+		for _, size := range sizes {
+			added := fleet{namespace: fmt.Sprintf("scale-%d", size), deployments: size - there, replicas: scaleReplicas}
+			there = size
+			if err := (setup{batch: 10}).prepare(ctx, l); err != nil {
+				return figures, err
+			}
+			if err := added.restore(ctx, l); err != nil {
+				return figures, fmt.Errorf("filling namespace %s: %w", added.namespace, err)
+			}
+			b.logf("%d Deployments of %d are at rest", size, scaleReplicas)
+			added.deployments = int(float64(size) * scaleReleased)
+			measured, err := atScale(ctx, b, l, fmt.Sprintf("%d Deployments of %d", size, scaleReplicas), added)
+			if err != nil {
+				return figures, err
+			}
+			figures = append(figures, measured...)
+		}
+		return figures, nil
+	}
+}
+
+// restore creates Deployments with the ReplicaSets and pods that they would have, as a backup does, and waits until their first releases are
+// verified. Without the controllers of Kubernetes in between a pod takes a fraction of the time.
+func (f fleet) restore(ctx context.Context, l *lab.Lab) error {
+	if err := l.Namespace(ctx, f.namespace, true); err != nil {
+		return err
+	}
+	account := client.ObjectKey{Namespace: f.namespace, Name: "default"}
+	err := lab.Until(ctx, time.Minute, "waiting for the service account of pods", func(ctx context.Context) error {
+		return l.Kube.Get(ctx, account, &corev1.ServiceAccount{})
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
+		return err
+	}
+	if err := atOnce(ctx, f.deployments, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
+		return err
+	}
+	_, err = f.follow(ctx, l, true, "first", func(ctx context.Context, i int) error {
+		if i > 0 {
+			return nil
+		}
+		return l.Plane.StartPart(ctx, assets.ControllerManager)
+	})
+	return err
+}
+
+// restoreOne creates a Deployment, and what its controllers would create of the template that admission has stamped.
+func (f fleet) restoreOne(ctx context.Context, l *lab.Lab, i int) error {
+	deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
+	deployment.Spec.Template.Annotations = map[string]string{"note": "first"}
+	if err := l.Kube.Create(ctx, deployment); err != nil {
+		return err
+	}
+	set := replicaSetOf(deployment)
+	if err := l.Kube.Create(ctx, set); err != nil {
+		return err
+	}
+	for number := range f.replicas {
+		if err := l.Kube.Create(ctx, podOf(set, number, fmt.Sprintf("node-%d", 1+(i+number)%scaleNodes))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func replicaSetOf(deployment *appsv1.Deployment) *appsv1.ReplicaSet {
+	hash := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "restored"}
+	template := deployment.Spec.Template.DeepCopy()
+	template.Labels = labels.Merge(template.Labels, hash)
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: deployment.Namespace, Name: deployment.Name + "-restored", Labels: template.Labels,
+			Annotations:     map[string]string{"deployment.kubernetes.io/revision": "1"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: deployment.Spec.Replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels.Merge(deployment.Spec.Selector.MatchLabels, hash)},
+			Template: *template,
+		},
+	}
+}
+
+// podOf returns a pod of a ReplicaSet on a node, which makes it ready.
+func podOf(set *appsv1.ReplicaSet, number int, node string) *corev1.Pod {
+	template := set.Spec.Template.DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.Name = set.Namespace, fmt.Sprintf("%s-%d", set.Name, number)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	pod.Spec.NodeName = node
+	return pod
+}
+
+// atScale measures the manager with what is there, and releases some Deployments, the present ones of one namespace.
+func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fleet) ([]Figure, error) {
+	var figures []Figure
+	add := func(setup, what, unit string, value float64) {
+		b.logf("%s, %s: %s %s %s", name, setup, what, number(value), unit)
+		figures = append(figures, Figure{Load: loadScale, Setup: name + ", " + setup, Name: what, Unit: unit, Summary: summarize([]float64{value})})
+	}
+	for _, environment := range []string{"", configuredMemory} {
+		setup := "no memory limit"
+		if environment != "" {
+			setup = environment
+		}
+		began, err := startAtScale(ctx, l, environment)
+		if err != nil {
+			return figures, err
+		}
+		add(setup, "start until ready", "s", began.ready.Seconds())
+		add(setup, "start until everything is reconciled", "s", began.settled.Seconds())
+		add(setup, "processor time of the start", "s", began.cpu.Seconds())
+		watched, err := measure(ctx, l, func() (times, error) { return times{}, pause(ctx, restFor) })
+		if err != nil {
+			return figures, err
+		}
+		add(setup, "processor time at rest", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds())
+		heap, err := heapOf(ctx, began.pprof)
+		if err != nil {
+			return figures, err
+		}
+		add(setup, "heap after garbage collection", "MiB", heap/mebibyte)
+		add(setup, "peak memory of the start", "MiB", float64(watched.used.Peak)/mebibyte)
+	}
+	rolled, err := measure(ctx, l, func() (times, error) { return released.roll(ctx, l, true, "second") })
+	if err != nil {
+		return figures, err
+	}
+	setup := fmt.Sprintf("%d released, %s", released.deployments, configuredMemory)
+	add(setup, rollTime, "s", rolled.rolled.Seconds())
+	add(setup, verifiedTime, "s", rolled.verified.Seconds())
+	add(setup, growthCPU, "ms", rolled.used.CPU.Seconds()*1000/float64(released.pods()))
+	add(setup, peakMemory, "MiB", float64(rolled.used.Peak)/mebibyte)
+	taken, err := takeOver(ctx, l, released)
+	if err != nil {
+		return figures, err
+	}
+	add("the leader is killed", "release until it is verified by the other replica", "s", taken.Seconds())
+	return figures, nil
+}
+
+// start is how a manager started.
+type start struct {
+	// pprof is the address of its profiles.
+	pprof string
+	// ready is until it served webhooks, settled until it had reconciled every object and was idle, cpu its processor time until then.
+	ready, settled, cpu time.Duration
+}
+
+func startAtScale(ctx context.Context, l *lab.Lab, environment string) (start, error) {
+	address, err := pprofAddress()
+	if err != nil {
+		return start{}, err
+	}
+	if err := l.StopOperator(ctx); err != nil {
+		return start{}, err
+	}
+	began := time.Now()
+	err = l.StartOperator(ctx, func(options *operator.Options) {
+		options.Args = []string{"--leader-elect", "--pprof-bind-address=" + address}
+		if environment != "" {
+			options.Env = []string{environment}
+		}
+	})
+	if err != nil {
+		return start{}, err
+	}
+	made, last := start{pprof: address, ready: time.Since(began)}, 0.0
+	for looks := 0; looks < settledLooks; looks++ {
+		if err := pause(ctx, time.Second); err != nil {
+			return start{}, err
+		}
+		read, err := readMeters(ctx, l)
+		if err != nil {
+			return start{}, err
+		}
+		sum := 0.0
+		for _, count := range read.reconciles {
+			sum += count
+		}
+		if sum != last {
+			looks, last, made.settled, made.cpu = 0, sum, time.Since(began), read.manager.CPU
+		}
+	}
+	return made, nil
+}
+
+// takeOver kills the leader of two replicas and releases a Deployment at once. It returns how long that took to be verified.
+func takeOver(ctx context.Context, l *lab.Lab, among fleet) (time.Duration, error) {
+	if err := l.StartReplicas(ctx, []string{"leader", "other"}); err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, restFor); err != nil {
+		return 0, err
+	}
+	if err := l.Replicas[0].Kill(ctx); err != nil {
+		return 0, err
+	}
+	one := fleet{namespace: among.namespace, deployments: 1, replicas: among.replicas}
+	took, err := one.roll(ctx, l, true, "third")
+	return took.verified, err
+}
