@@ -76,10 +76,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), Predicates: []predicate.Predicate{mayFinish(kind)},
 			}
 		})).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
-		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(scope.ModeChanged())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created(), scope.NotAtStart())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(scope.ModeChanged(), scope.NotAtStart())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
-			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
+			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel), scope.NotAtStart())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
 }

@@ -25,9 +25,12 @@ import (
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -134,19 +137,35 @@ func (f fleet) list() client.ObjectList {
 	return list
 }
 
+// watch watches the objects of a list from now on. It goes on where a busy API server ends a watch.
+func (f fleet) watch(ctx context.Context, l *lab.Lab, list client.ObjectList) (watch.Interface, error) {
+	if err := l.Kube.List(ctx, list, client.InNamespace(f.namespace), client.Limit(1)); err != nil {
+		return nil, fmt.Errorf("listing %T: %w", list, err)
+	}
+	watched, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return l.Kube.Watch(ctx, list, client.InNamespace(f.namespace), &client.ListOptions{Raw: &options})
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching %T: %w", list, err)
+	}
+	return watched, nil
+}
+
 // follow releases each Deployment and watches until all rollouts are complete.
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
-	deployments, err := l.Kube.Watch(ctx, f.list(), client.InNamespace(f.namespace))
+	deployments, err := f.watch(ctx, l, f.list())
 	if err != nil {
-		return times{}, fmt.Errorf("watching Deployments: %w", err)
+		return times{}, err
 	}
 	defer deployments.Stop()
 	var workloads watch.Interface = watch.NewFake() // which sends nothing
 	if controlled {
-		if workloads, err = l.Kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(f.namespace)); err != nil {
-			return times{}, fmt.Errorf("watching ChangeWorkloads: %w", err)
+		if workloads, err = f.watch(ctx, l, &appv1alpha1.ChangeWorkloadList{}); err != nil {
+			return times{}, err
 		}
 	}
 	defer workloads.Stop()

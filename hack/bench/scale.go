@@ -40,7 +40,7 @@ const (
 	// settledLooks is for how many seconds a manager that has started may reconcile nothing until it counts as settled.
 	settledLooks = 5
 	// configuredMemory is what config/manager has.
-	configuredMemory = "GOMEMLIMIT=450MiB"
+	configuredMemory = "GOMEMLIMIT=900MiB"
 )
 
 // runScale measures starts, a take-over and memory of a manager with ever more Deployments at rest, and the release of a tenth of them.

@@ -34,3 +34,9 @@ func Created() predicate.Predicate {
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }
+
+// NotAtStart passes all events but those of the objects that are there when a controller starts. It is for objects that are mapped to what the
+// controller lists at its start anyway: to list that once more for each of them takes a multiple of its memory.
+func NotAtStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
+}
