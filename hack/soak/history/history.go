@@ -35,6 +35,9 @@ type Write struct {
 	Namespace, Name                   string
 	// Touched are the fields named by a patch of the operator, such as "metadata.labels".
 	Touched []string
+	// Unanswered reports whether the API server gave the write up, which may be stored all the same. Its result isn't known. Only writes to
+	// ChangePods are read of this kind.
+	Unanswered bool
 	// At most one of them is set: the resulting object.
 	Deployment *Deployment
 	Workload   *Workload

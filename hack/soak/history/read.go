@@ -103,7 +103,8 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	if event.Verb == "watch" && event.User.Username == r.Operator {
 		r.watches.note(&event)
 	}
-	if !wrote(&event) {
+	unanswered := isUnanswered(&event)
+	if !wrote(&event) && !unanswered {
 		return Write{}, false, nil
 	}
 	if event.ObjectRef.Resource == "leases" && event.User.Username == r.Operator {
@@ -112,7 +113,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	write = Write{
 		Time: event.StageTimestamp.Time, User: event.User.Username, Verb: event.Verb,
 		Resource: event.ObjectRef.Resource, Subresource: event.ObjectRef.Subresource,
-		Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name,
+		Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name, Unanswered: unanswered,
 	}
 	if write.User == r.Operator && event.RequestObject != nil && event.Verb == "patch" {
 		if write.Touched, err = touched(event.RequestObject.Raw); err != nil {
@@ -131,18 +132,28 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 
 // wrote reports whether a request was an admitted write.
 func wrote(event *auditv1.Event) bool {
+	return writes(event) && event.ResponseStatus.Code < http.StatusBadRequest
+}
+
+// isUnanswered reports whether a request was a write to a ChangePod that the API server gave up.
+func isUnanswered(event *auditv1.Event) bool {
+	return writes(event) && event.ResponseStatus.Code == http.StatusGatewayTimeout && event.ObjectRef.Resource == "changepods"
+}
+
+// writes reports whether a request was a write that has ended.
+func writes(event *auditv1.Event) bool {
 	switch event.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
 	default:
 		return false
 	}
 	return event.Stage == auditv1.StageResponseComplete && event.ObjectRef != nil && event.ResponseStatus != nil &&
-		event.ResponseStatus.Code < http.StatusBadRequest && !strings.Contains(event.RequestURI, "dryRun=")
+		!strings.Contains(event.RequestURI, "dryRun=")
 }
 
 // take copies the object in the log, if there is one.
 func (w *Write) take(event *auditv1.Event) error {
-	if event.ResponseObject == nil {
+	if event.ResponseObject == nil || w.Unanswered {
 		return nil
 	}
 	content := map[string]any{}

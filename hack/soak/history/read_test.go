@@ -61,11 +61,23 @@ const (
 		`"responseObject":{"kind":"Pod","metadata":{"uid":"u3","resourceVersion":"8"},"status":{"phase":"Failed","reason":"Evicted"}}}` + "\n"
 	denied = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":403}}` + "\n"
+	givenUp = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"changepods","subresource":"status","namespace":"shop","name":"cart--x--v--x--1"},"responseStatus":{"code":504},` +
+		`"requestObject":{"status":{"status":"ExecuteDone"}},"responseObject":{"kind":"Status","code":504}}` + "\n"
 	dryRun = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis?dryRun=All","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":200}}` + "\n"
 	read = `{"stage":"ResponseComplete","verb":"get","requestURI":"/apis","user":{"username":"operator"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":200}}` + "\n"
 )
+
+func TestNextReadsAWriteToABatchThatWasGivenUp(t *testing.T) {
+	g := NewWithT(t)
+	writes, err := logged(t, givenUp+strings.Replace(givenUp, "changepods", "pods", 1)).Next()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(writes).To(ConsistOf(MatchFields(IgnoreExtras, Fields{
+		"Resource": Equal("changepods"), "Name": Equal("cart--x--v--x--1"), "Unanswered": BeTrue(), "Batch": BeNil(),
+	})))
+}
 
 func TestNextReadsWritesWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	g := NewWithT(t)

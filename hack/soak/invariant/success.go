@@ -32,9 +32,10 @@ type verified struct {
 	since  time.Time
 }
 
-// seen is a batch, with the time of its bad verdict.
+// seen is a batch, with its name and the time of its bad verdict.
 type seen struct {
 	*history.Batch
+	name   string
 	failed time.Time
 }
 
@@ -45,19 +46,22 @@ type success struct {
 	at      map[string]*verified       // by the UID of the ChangeWorkload
 	batches map[string]map[string]seen // by that and the UID of the ChangePod
 	over    map[string]time.Time       // the end of pods, by namespace and name
+	unsure  map[string]bool            // the batches whose last write has no answer, by namespace and name: it may have ended their checks
 }
 
 // Success reports whether a release is at Success only while none of its pods has a bad verdict, except for the moment until a verdict
 // is seen; and whether it gets there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
 // each alive: neither Failed, like an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {
-	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]time.Time{}}
+	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]time.Time{}, unsure: map[string]bool{}}
 	var last time.Time
 	for _, write := range writes {
 		last = write.Time
 		switch {
 		case write.Resource == "pods":
 			s.end(write)
+		case write.Unanswered:
+			s.unsure[write.Namespace+"/"+write.Name] = true
 		case write.Ended != "":
 			s.leave(write.Ended, write.Time)
 			s.forget(write.Ended, write.Time)
@@ -81,7 +85,8 @@ func (s *success) see(write history.Write) {
 		of = map[string]seen{}
 		s.batches[batch.Workload] = of
 	}
-	now := seen{Batch: batch}
+	now := seen{Batch: batch, name: write.Namespace + "/" + write.Name}
+	delete(s.unsure, now.name)
 	if len(batch.Failed) > 0 {
 		now.failed = write.Time
 		if known := of[batch.UID]; known.Batch != nil && len(known.Failed) > 0 {
@@ -156,7 +161,7 @@ func (s *success) enter(write history.Write) {
 func (s *success) passed(write history.Write) int {
 	var passed int
 	for _, batch := range s.batches[write.Workload.UID] {
-		if batch.Release != write.Workload.Observed || !batch.Done {
+		if batch.Release != write.Workload.Observed || !batch.Done && !s.unsure[batch.name] {
 			continue
 		}
 		judged := s.system.awake(batch.failed, write.Time) > cacheLag

@@ -17,6 +17,7 @@ limitations under the License.
 package invariant_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,17 @@ func TestSuccessCatchesOneWithoutEnoughPassedPods(t *testing.T) {
 			NewWithT(t).Expect(invariant.Success(writes, system()).Violations).To(ConsistOf(ContainSubstring("desired: ChangeWorkload")))
 		})
 	}
+}
+
+func TestSuccessForgivesABatchWhoseEndHasNoAnswer(t *testing.T) {
+	g := NewWithT(t)
+	checked := newStory().batch("create", "1", "a", 1, false, []string{"x"}, nil).
+		write(history.Write{User: "operator", Verb: "patch", Resource: "changepods", Subresource: "status", Name: "1", Unanswered: true})
+	g.Expect(invariant.Success(slices.Clone(checked.record("a", 1, "Success", "AllPodsPassed", 1, 1).writes), system()).Violations).To(BeEmpty())
+	again := newStory()
+	again.writes = checked.writes[:2]
+	g.Expect(invariant.Success(again.batch("patch", "1", "a", 1, false, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).writes, system()).Violations).To(HaveLen(1), "an answer came later")
 }
 
 func TestSuccessCatchesABadVerdictOnAnOrderWhichHasNoPods(t *testing.T) {
