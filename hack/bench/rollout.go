@@ -25,8 +25,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -137,9 +139,12 @@ func (f fleet) list() client.ObjectList {
 	return list
 }
 
-// watch watches the objects of a list from now on. It goes on where a busy API server ends a watch.
-func (f fleet) watch(ctx context.Context, l *lab.Lab, list client.ObjectList) (watch.Interface, error) {
-	if err := l.Kube.List(ctx, list, client.InNamespace(f.namespace), client.Limit(1)); err != nil {
+// watch passes the objects of a list to saw, and watches them from then on. It goes on where a busy API server ends a watch.
+func (f fleet) watch(ctx context.Context, l *lab.Lab, list client.ObjectList, saw func(runtime.Object)) (watch.Interface, error) {
+	if err := l.Kube.List(ctx, list, client.InNamespace(f.namespace)); err != nil {
+		return nil, fmt.Errorf("listing %T: %w", list, err)
+	}
+	if err := meta.EachListItem(list, func(object runtime.Object) error { saw(object); return nil }); err != nil {
 		return nil, fmt.Errorf("listing %T: %w", list, err)
 	}
 	watched, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
@@ -157,14 +162,15 @@ func (f fleet) watch(ctx context.Context, l *lab.Lab, list client.ObjectList) (w
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
-	deployments, err := f.watch(ctx, l, f.list())
+	seen := newProgress(note, f.deployments)
+	deployments, err := f.watch(ctx, l, f.list(), seen.saw)
 	if err != nil {
 		return times{}, err
 	}
 	defer deployments.Stop()
 	var workloads watch.Interface = watch.NewFake() // which sends nothing
 	if controlled {
-		if workloads, err = f.watch(ctx, l, &appv1alpha1.ChangeWorkloadList{}); err != nil {
+		if workloads, err = f.watch(ctx, l, &appv1alpha1.ChangeWorkloadList{}, seen.saw); err != nil {
 			return times{}, err
 		}
 	}
@@ -172,7 +178,6 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 	begin := time.Now()
 	group, grouped := errgroup.WithContext(ctx)
 	group.Go(func() error { return atOnce(grouped, f.deployments, release) })
-	seen := newProgress(note, f.deployments)
 	var took times
 	group.Go(func() error {
 		for {
@@ -206,7 +211,15 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 	if err != nil {
 		return err
 	}
-	switch object := event.Object.(type) {
+	if event.Type != watch.Deleted {
+		p.saw(event.Object)
+	}
+	return nil
+}
+
+// saw records the current state of an object.
+func (p *progress) saw(object runtime.Object) {
+	switch object := object.(type) {
 	case *appsv1.Deployment:
 		p.sawDeployment(object)
 	case *unstructured.Unstructured:
@@ -216,11 +229,8 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 			p.sawRollout(object)
 		}
 	case *appv1alpha1.ChangeWorkload:
-		if event.Type != watch.Deleted {
-			p.sawWorkload(object)
-		}
+		p.sawWorkload(object)
 	}
-	return nil
 }
 
 // nextOf returns the next event of either of two watches.
