@@ -59,6 +59,7 @@ var _ = Describe("Admission", func() {
 		deployment := get(ctx, namespace, "sleep")
 		Expect(deployment.Labels).To(Equal(map[string]string{"app": "sleep", "a": "b"}))
 		Expect(replicaSets(ctx, namespace)).To(HaveLen(1), "no pod was restarted")
+		Eventually(stamps(ctx, namespace)).Should(Equal("stamped")) // the API server learns of the label a moment later
 		output, err := release(ctx, namespace, "1234")
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(verified(ctx, namespace, "sleep").Name).To(Equal(second))

@@ -324,7 +324,7 @@ func touchedByHand() {
 			Eventually(func() []string { return endsOf(ctx, namespace) }).Should(
 				ContainElement(name + "--x--" + string(rune('1'+number)) + " ExecuteDone/PreFailed"))
 		}
-		Eventually(func() []string { return endsOf(ctx, namespace) }).Should(HaveLen(4))
+		Eventually(func() []string { return endsOf(ctx, namespace) }).Should(And(HaveLen(4), HaveEach(HaveSuffix(" ExecuteDone/PreFailed"))))
 		expectEveryPodOnce(ctx, namespace, 4)
 	})
 

@@ -109,10 +109,8 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 	})
 
 	It("a repair names the user of the verb, and so does its Event", func(ctx context.Context) {
-		deployment := get(ctx, namespace, "sleep")
-		deployment.Labels[ignoredSuspend] = "true"
-		deployment.Spec.Template.Labels["test"] = "1234"
-		Expect(as(overrider).Update(ctx, deployment)).To(Succeed())
+		before, repaired := changed(ctx, namespace, "sleep", ignoring, template("1234"))
+		Expect(as(overrider).Patch(ctx, repaired, client.MergeFrom(before))).To(Succeed()) // its status changes, as the spec before rolls it out
 		Eventually(notes(ctx, namespace, "SuspensionIgnored")).Should(ContainElement(HavePrefix(overrider + " used ignored-suspend to let release")))
 	})
 })

@@ -20,7 +20,6 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -104,7 +103,7 @@ var _ = Describe("A ControlledKind with bad paths and expressions", Ordered, fun
 		found, err := controlled(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		touched := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"shop"}}}`))
-		Eventually(ctx, func() error { return kube.Patch(ctx, found, touched) }).WithTimeout(10 * time.Second).Should(Succeed())
+		Eventually(ctx, func() error { return kube.Patch(ctx, found, touched) }).Should(Succeed())
 	})
 })
 

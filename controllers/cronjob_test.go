@@ -219,6 +219,11 @@ var _ = Describe("A Job", func() {
 		Eventually(recordOf(ctx, first, "jobs.migrate-1")).Should(Equal("Suspend PodsFailed"))
 
 		second := migrate("migrate-2", nil)
+		Eventually(func() *bool {
+			asked := second.DeepCopy()
+			Expect(kube.Create(ctx, asked, client.DryRunAll)).To(Succeed())
+			return asked.Spec.Suspend
+		}).Should(HaveValue(BeTrue()), "the webhook reads of the failure in its cache")
 		Expect(kube.Create(ctx, second)).To(Succeed())
 		Expect(second.Spec.Suspend).To(HaveValue(BeTrue()))
 		Eventually(recordOf(ctx, second, "jobs.migrate-2")).Should(Equal("Running Refused"))

@@ -143,7 +143,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 		}
 		Expect(kube.Create(ctx, set)).To(Succeed())
 		verified(ctx, 1)
-		Expect(zones(ctx, "123")).To(Equal(map[string]int{"a": 3, "b": 17}))
+		Eventually(func() map[string]int { return zones(ctx, "123") }).Should(Equal(map[string]int{"a": 3, "b": 17}), "its controller learns of nodes one by one")
 	})
 
 	It("gets a release there first, and everywhere once the pods there have passed", func(ctx context.Context) {

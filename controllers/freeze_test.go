@@ -256,7 +256,7 @@ var _ = Describe("A freeze", func() {
 		Consistently(func() bool { return get(ctx, namespace, "sleep").Spec.Paused }).Should(BeTrue())
 		verified(ctx, namespace, "sleep")
 		Expect(frozenBecause(ctx, namespace, held)()).To(Equal("Thawed"))
-		Expect(lockOf(ctx, namespace).Status.Active).To(BeFalse())
+		Eventually(func() bool { return lockOf(ctx, namespace).Status.Active }).Should(BeFalse())
 		Eventually(func() *appsv1.Deployment { return get(ctx, namespace, "sleep") }).Should(HaveField("Annotations", And(Not(HaveKey(frozenMark)), Not(HaveKey(heldKey)))))
 	})
 

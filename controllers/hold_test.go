@@ -122,7 +122,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		verified(ctx, namespace, "sleep")
 		Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).ShouldNot(HaveKey(held))
 		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
-		Expect(old(ctx, namespace)()).To(BeZero())
+		Eventually(old(ctx, namespace)).Should(BeZero())
 	})
 
 	It("is not held where a user has paused it, and their pause stays", slow, func(ctx context.Context) {

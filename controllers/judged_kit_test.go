@@ -96,6 +96,7 @@ func (j *judged) apply(ctx context.Context, namespace string, bake int) {
 		"metadata": {"namespace": %q, "name": "own"}, "spec": {"mode": "Enforce", "bakeSeconds": %d, "warmupSeconds": 0, "intervalSeconds": 10,
 		"checks": [{"name": "own", %s}]}}`, namespace, bake, strings.ReplaceAll(j.check, "SOURCE", j.name)), "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred(), output)
+	known(ctx, "vpol", namespace, "own")
 	Eventually(func() string { return readiness(ctx, j.name) }).ShouldNot(BeEmpty())
 }
 

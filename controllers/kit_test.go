@@ -161,6 +161,16 @@ func denialOf(ctx context.Context, namespace, value string) func() string {
 	}
 }
 
+// known waits until the operator has seen an object of its own as it is now, by the generation in its status. Releases follow it from then on.
+func known(ctx context.Context, kind, namespace, name string) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		output, err := kubectl(ctx, "-n", namespace, "get", kind, name, "-o", "jsonpath={.metadata.generation} {.status.observedGeneration}")
+		present, observed, _ := strings.Cut(output, " ")
+		return err == nil && observed == present
+	}).Should(BeTrue())
+}
+
 func get(ctx context.Context, namespace, name string) *appsv1.Deployment {
 	GinkgoHelper()
 	var deployment appsv1.Deployment

@@ -117,7 +117,9 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		plugin.succeeds(ctx, "hold", "sts/web", "-n", namespace, "--reason", "waits for the backup", "-y")
 		Expect(plugin.succeeds(ctx, "status", "sts/web", "-n", namespace)).To(ContainSubstring("paused by a user: waits for the backup"))
 		web.mustChange(ctx, `{"spec":{"template":{"metadata":{"labels":{"next":""}}}}}`)
-		Consistently(func() string { return web.show(ctx, "{.status.updatedReplicas}") }, "3s").Should(BeEmpty(), "no pod is replaced")
+		updated := func() string { return web.show(ctx, "{.status.updatedReplicas}") }
+		Eventually(updated).Should(BeEmpty(), "its controller has seen the release")
+		Consistently(updated, "3s").Should(BeEmpty(), "no pod is replaced")
 		Expect(web.strategy(ctx)).To(Equal("2147483647"))
 		output, code = plugin.run(ctx, "", "rollback", "sts/web", "-n", namespace, "-y")
 		Expect(code).To(Equal(1))
@@ -188,6 +190,9 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		Eventually(web.step(ctx)).Should(Equal("1/2 True Soaking"))
 		output, err := kubectl(ctx, "create", "rolebinding", "reader", "-n", web.namespace, "--clusterrole=view", "--user=reader")
 		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() (string, error) {
+			return kubectl(ctx, "auth", "can-i", "get", "deployments", "-n", web.namespace, "--as=reader")
+		}).Should(HavePrefix("yes")) // the authorizer learns of the binding a moment later
 		Expect(kube.Create(ctx, sleep(web.namespace))).To(Succeed())
 		for verb, right := range map[string]string{
 			"rollback web -y":                 "patch deployments.apps",

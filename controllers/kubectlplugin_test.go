@@ -50,9 +50,12 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 			}
 			return bash(ctx, "export LANG=C.UTF-8 PATH="+plugin.programs+":$PATH\n"+commands)
 		}
-		output := run("A release, and its wait")
+		var output string
+		Eventually(func() string {
+			output = run("A release, and its wait")
+			return output
+		}).Should(MatchRegexp(`(?m)^Deployment sleep  5 wanted · 5 ready · 0 old · 5 new$`), "the deployment controller counts them, too")
 		Expect(output).To(ContainSubstring("release 1  ✔ Success  5✔ of 5  verified\n"))
-		Expect(output).To(MatchRegexp(`(?m)^Deployment sleep  5 wanted · 5 ready · 0 old · 5 new$`))
 		Expect(output).To(MatchRegexp(`release 1 c6c45d2 → file -\n  metadata.labels\[test\]: 123 -> test\n`))
 
 		output = run("A failure")
@@ -96,7 +99,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		web := statefulSet(controlledNamespace(ctx), "Parallel", 2)
 		web.create(ctx)
 		web.verified(ctx)
-		Expect(plugin.succeeds(ctx, "status", "sts/web", "-n", web.namespace)).To(ContainSubstring("StatefulSet web  2 wanted · 2 ready"))
+		Eventually(func() string { return plugin.succeeds(ctx, "status", "sts/web", "-n", web.namespace) }).Should(ContainSubstring("StatefulSet web  2 wanted · 2 ready"))
 		Expect(plugin.succeeds(ctx, "wait", web.namespace+"/web")).To(ContainSubstring("✔ Success  2✔ of 2  verified"))
 
 		bad := goesBad(ctx, web.namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"3s"}},
@@ -143,7 +146,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		deployment := sleep(namespace)
 		deployment.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "DB_LOGIN", Value: "hunter2"}}
 		Expect(kube.Create(ctx, deployment)).To(Succeed())
-		Eventually(releases(ctx, namespace)).Should(HaveLen(1))
+		Eventually(notes(ctx, namespace, "ReleaseRecorded")).Should(HaveLen(1))
 		file := filepath.Join(GinkgoT().TempDir(), "report.zip")
 		commands := regexp.MustCompile(`\bshop\b`).ReplaceAllString(strings.Join(blocks("plugin.md", "The installation"), ""), namespace)
 		commands = strings.ReplaceAll(commands, "report.zip", file)

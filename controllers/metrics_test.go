@@ -51,11 +51,7 @@ var _ = Describe("Metrics", func() {
 		status, _ = scrape(ctx, config.BearerToken)
 		Expect(status).To(Equal(http.StatusForbidden))
 
-		token, text := metricsToken(ctx), ""
-		Eventually(func() int {
-			status, text = scrape(ctx, token)
-			return status
-		}).Should(Equal(http.StatusOK))
+		_, text := scrape(ctx, metricsToken(ctx))
 		Expect(text).To(MatchRegexp(`altershield_releases_total\{status="Success"\} [1-9]`))
 		Expect(text).To(MatchRegexp(`altershield_releases_total\{status="Suspend"\} [1-9]`))
 		Expect(text).To(MatchRegexp(`altershield_batches_opened_total [1-9]`))
@@ -147,6 +143,10 @@ func metricsToken(ctx context.Context) string {
 	})
 	config, err := plane.ServiceAccountConfig(ctx, namespace, "reader")
 	Expect(err).NotTo(HaveOccurred())
+	Eventually(func() int { // the authorizer learns of the binding a moment later
+		status, _ := scrape(ctx, config.BearerToken)
+		return status
+	}).Should(Equal(http.StatusOK))
 	return config.BearerToken
 }
 

@@ -142,8 +142,9 @@ func pacedReleases(others Labels) {
 		web := kind.create(ctx, namespace)
 		old := web.verified(ctx)
 		bad := web.released(ctx, "bad")
-		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(web.present(ctx).Name + "--x--1"))
-		fail(ctx, namespace, web.present(ctx).Name+"--x--1")
+		batch := web.record(ctx) + "--x--1"
+		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(batch))
+		fail(ctx, namespace, batch)
 		Eventually(web.step(ctx)).Should(Equal("1/3 True StepFailed"))
 		Eventually(web.labels(ctx)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Consistently(func() map[string]int { return running(ctx, namespace)() }).WithTimeout(3 * time.Second).Should(runAtLeast(20, old, bad, 1))
@@ -344,9 +345,12 @@ func pacedReleases(others Labels) {
 			Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 5}))
 			Expect(web.verified(ctx)).To(Equal(next))
 		}
-		unverified, shown := seen.Unverified()
+		var unverified []string
+		Eventually(func() (shown int) {
+			unverified, shown = seen.Unverified()
+			return shown
+		}).Should(BeNumerically(">=", 20))
 		Expect(unverified).To(BeEmpty())
-		Expect(shown).To(BeNumerically(">=", 20))
 	})
 }
 

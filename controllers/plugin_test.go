@@ -60,6 +60,7 @@ var _ = Describe("The plug-in of docs/plugins.md", func() {
 		Eventually(func() string { return readiness(ctx, "placement") }).Should(Equal("True Ready: the source answers"))
 		output, err = kubectl(ctx, "-n", namespace, "patch", "vpol", "placement", "--type=merge", "-p", `{"spec":{"intervalSeconds":10}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
+		known(ctx, "vpol", namespace, "placement")
 
 		output, err = release(ctx, namespace, "misplaced")
 		Expect(err).NotTo(HaveOccurred(), output)

@@ -203,9 +203,11 @@ var _ = Describe("With the policies", Ordered, func() {
 		))
 		Expect(verified(ctx, frozen, "sleep").Status.BreakGlass).NotTo(BeNil())
 		for _, key := range []string{frozenKey, breakGlassKey} {
-			deployment := get(ctx, frozen, "sleep")
-			deployment.Annotations[key] = `{"release":2}`
-			Expect(kube.Status().Update(ctx, deployment, client.DryRunAll)).To(MatchError(ContainSubstring("only the operator writes " + key)))
+			Eventually(func() error { // which conflicts while the deployment controller writes the status
+				deployment := get(ctx, frozen, "sleep")
+				deployment.Annotations[key] = `{"release":2}`
+				return kube.Status().Update(ctx, deployment, client.DryRunAll)
+			}).Should(MatchError(ContainSubstring("only the operator writes " + key)))
 		}
 	})
 

@@ -41,10 +41,7 @@ func sourceOf(ctx context.Context, address string) {
 	DeferCleanup(func(ctx context.Context) {
 		bash(ctx, "kubectl delete -n "+system+" vsrc/prometheus --ignore-not-found")
 	})
-	Eventually(func() string {
-		output, _ := kubectl(ctx, "-n", system, "get", "vsrc", "prometheus", "-o", "jsonpath={.status.observedGeneration}{.metadata.generation}")
-		return output
-	}).Should(MatchRegexp(`^(\d+)\s*$`))
+	known(ctx, "vsrc", system, "prometheus")
 }
 
 // scraped returns the address of a real Prometheus that scrapes all pods with the label test.

@@ -125,7 +125,7 @@ func backAtFirst(ctx context.Context, namespace string) {
 	Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
 	Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{first: "Success"}))
 	Eventually(readyPods(ctx, namespace)).Should(Equal([]string{firstVersion + " x5"}))
-	Expect(labelsOf(ctx, namespace)()).To(HaveKeyWithValue("altershield.defense.antgroup.com/defense-status", "processed"))
+	Eventually(labelsOf(ctx, namespace)).Should(HaveKeyWithValue("altershield.defense.antgroup.com/defense-status", "processed"))
 	deployment := get(ctx, namespace, "sleep")
 	Expect(deployment.Spec.Template.Labels).To(HaveKeyWithValue("test", "123"))
 	Expect(deployment.Spec.Paused).To(BeFalse())

@@ -215,8 +215,8 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 		node := awaited(ctx, namespace, "PRE")
 		toFollower := callbackOf(node, "PRE", "pass")
 		toFollower.router = follower.RouterURL()
-		Expect(post(ctx, toFollower).body).To(ContainSubstring("the verdict is saved"))
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost})
+		Expect(post(ctx, toFollower).body).To(ContainSubstring("the verdict is saved"))
 		Eventually(steps(ctx, namespace)).Should(HaveExactElements("PostSubmitted "))
 
 		verdicts := []callback{callbackOf(node, "POST", "fail"), callbackOf(node, "POST", "fail")}

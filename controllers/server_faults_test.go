@@ -56,8 +56,8 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 			Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 			Eventually(seen(ctx, namespace)).Should(Equal("PreWait  AwaitingOrder"))
 			name := currentName(ctx, namespace, "sleep")
+			Eventually(ordered(ctx, namespace, name)).Should(Equal("Unknown " + why))
 			Expect(releases(ctx, namespace)()).To(HaveKeyWithValue(name, "Running"))
-			Expect(ordered(ctx, namespace, name)()).To(Equal("Unknown " + why))
 			Eventually(eventsIn(ctx, namespace)).Should(ContainElement(HavePrefix("ServerUnavailable: ")))
 			Expect(changePods(ctx, namespace)[0].Status.Deadline).NotTo(BeNil())
 

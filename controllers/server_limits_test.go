@@ -122,7 +122,7 @@ var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure,
 		}
 		Expect(post(ctx, callbackOf(node, "POST", "pass")).body).To(ContainSubstring("the verdict is saved"))
 		verified(ctx, namespace, "sleep")
-		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"), "the server takes the new token at once")
+		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS"), "the server takes the new token at once")
 	})
 
 	It("leave a batch failed whose check before it is run again and passes then", func(ctx context.Context) {

@@ -110,7 +110,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 			By("waiting for the check after the last step")
 			Eventually(web.step(ctx)).Should(Equal("2/2 True AwaitingOrder"))
 			Eventually(web.checks(ctx)).Should(ContainElement("order=true PostSubmitted Verifying"))
-			Expect(running(ctx, web.namespace)()).To(Equal(map[string]int{next: 2}))
+			Eventually(running(ctx, web.namespace)).Should(Equal(map[string]int{next: 2}))
 			Consistently(func() string { return reasonOf(ctx, web.namespace, web.record(ctx)) }).Should(Equal("AwaitingOrder"))
 			Expect(ordersOf(web.namespace)).To(HaveExactElements("SUCCESS", "open"))
 			pass(ctx, order, "POST")
@@ -179,7 +179,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		Eventually(web.step(ctx)).Should(Equal("2/2 True StepFailed"))
 		Eventually(web.labels(ctx)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(web.present(ctx).Status.Status).To(BeEquivalentTo("Suspend"))
-		Expect(running(ctx, web.namespace)()).To(Equal(map[string]int{next: 2}))
+		Eventually(running(ctx, web.namespace)).Should(Equal(map[string]int{next: 2}))
 		Expect(ordersOf(web.namespace)).To(HaveExactElements("SUCCESS", "open"))
 
 		order := web.record(ctx) + "--x--1"
@@ -258,7 +258,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		third := web.verified(ctx)
 		Eventually(ordersOf).WithArguments(web.namespace).Should(HaveExactElements("SUCCESS", "CANCEL", "SUCCESS"))
 		Expect(web.nodes(true)).To(HaveLen(2))
-		Expect(running(ctx, web.namespace)()).To(Equal(map[string]int{third: 2}))
+		Eventually(running(ctx, web.namespace)).Should(Equal(map[string]int{third: 2}))
 
 		output, err := kubectl(ctx, "-n", web.namespace, "rollout", "undo", "deployment", "web", "--to-revision=1")
 		Expect(err).NotTo(HaveOccurred(), output)

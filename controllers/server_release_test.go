@@ -34,7 +34,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(kube.Create(ctx, sleep(namespace, replicas(3)))).To(Succeed())
 		name := verified(ctx, namespace, "sleep").Name
 		Expect(steps(ctx, namespace)()).To(HaveExactElements("ExecuteDone PostFinish", "ExecuteDone PostFinish", "ExecuteDone PostFinish"))
-		Expect(ordered(ctx, namespace, name)()).To(Equal("True OrderFinished"))
+		Eventually(ordered(ctx, namespace, name)).Should(Equal("True OrderFinished"))
 		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"))
 
 		order := workload(ctx, namespace, name).Status.Order
@@ -82,7 +82,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")
 		Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
-		Expect(ordersOf(namespace)).To(HaveExactElements("CANCEL", "SUCCESS"))
+		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("CANCEL", "SUCCESS"))
 		Eventually(releases(ctx, namespace)).Should(HaveLen(1))
 	})
 
@@ -138,7 +138,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		output, err := release(ctx, namespace, "1234")
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")
-		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"))
+		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS"))
 	})
 
 	It("passes unasked while the server has its checks switched off", slow, func(ctx context.Context) {

@@ -233,7 +233,7 @@ func addNodes(ctx context.Context, count int) {
 			return -1
 		}
 		ready := slices.DeleteFunc(nodes.Items, func(node corev1.Node) bool {
-			return !slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+			return len(node.Spec.Taints) > 1 || !slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 				return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
 			})
 		})

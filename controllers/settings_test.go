@@ -163,7 +163,7 @@ var _ = Describe("Settings", func() {
 		Expect(kube.Create(ctx, sleep(namespace, oncePerNode))).To(Succeed())
 		name := currentName(ctx, namespace, "sleep")
 		Eventually(func() int { return finishedPods(ctx, namespace) }).Should(Equal(4))
-		Eventually(func() *metav1.Time { return workload(ctx, namespace, name).Status.WaitDeadline }).ShouldNot(BeNil())
+		Eventually(func() *metav1.Time { return presentRecord(ctx, namespace).Status.WaitDeadline }).ShouldNot(BeNil())
 		output, err := kubectl(ctx, "-n", namespace, "patch", "changeworkload", name, "--subresource=status", "--type", "merge", "-p",
 			fmt.Sprintf(`{"status":{"waitDeadline":%q}}`, time.Now().UTC().Format(time.RFC3339)))
 		Expect(err).NotTo(HaveOccurred(), output)

@@ -135,6 +135,7 @@ var _ = Describe("A release that can't start", func() {
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		Eventually(readyPods(ctx, namespace)).Should(Equal([]string{" x5"}))
 		optIn(ctx, namespace)
+		Eventually(stamps(ctx, namespace)).Should(Equal("stamped")) // the API server learns of the label a moment later
 		output, err := patchSleep(ctx, namespace, missingImage)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(troubles(ctx, namespace, released(ctx, namespace)())).Should(ContainElement("ErrImagePull"))

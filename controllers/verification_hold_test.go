@@ -44,8 +44,11 @@ var _ = Describe("A check with onInconclusive: Hold", func() {
 		output, err := release(ctx, namespace, "held")
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(batchReasons(ctx, namespace)).Should(ContainElement("PostWait AwaitingCheck"))
-		held := presentRecord(ctx, namespace)
-		Expect(held.Status.Verification.Progress).To(Equal("0/1, smoke holds"))
+		var held *appv1alpha1.ChangeWorkload
+		Eventually(func() string {
+			held = presentRecord(ctx, namespace)
+			return held.Status.Verification.Progress
+		}).Should(Equal("0/1, smoke holds"))
 		Expect(held.Status.Checks[0].HeldUntil.Time).To(BeTemporally("~", time.Now().Add(10*time.Minute), time.Minute))
 		Eventually(notes(ctx, namespace, "CheckHolds")).Should(ContainElement(ContainSubstring(
 			"its pods wait for check smoke of VerificationPolicy " + namespace + "/held until 20")))
@@ -116,10 +119,7 @@ func waitingBy(ctx context.Context, namespace, field string, timeout int, onTime
 				"condition": {"apiVersion": "tests.example.com/v1", "kind": "SmokeTest", "name": "smoke", "type": "Passed"}}]}}`,
 		namespace, field, timeout, onTimeout), "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred(), output)
-	Eventually(func() string {
-		output, _ := kubectl(ctx, "-n", namespace, "get", "vpol", "held", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
-		return output
-	}).Should(Equal("True"))
+	known(ctx, "vpol", namespace, "held")
 }
 
 // presentRecord returns the record of the present release of the Deployment sleep, an empty one before there is one.

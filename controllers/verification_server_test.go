@@ -43,7 +43,7 @@ var _ = Describe("A check of the type Server", Ordered, ContinueOnFailure, func(
 		Expect(steps(ctx, namespace)()).To(HaveExactElements("ExecuteDone PostFinish", "ExecuteDone PostFinish"))
 		Expect(failedPods(ctx, namespace)).To(BeEmpty())
 		Expect(failedAtServer(ctx, namespace)).To(HaveLen(2))
-		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"))
+		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS"))
 
 		By("failing before a batch, which goes on")
 		server.ClearRules()
@@ -109,10 +109,7 @@ func judgedByServer(ctx context.Context, namespace, mode string) {
 	DeferCleanup(func(ctx context.Context) {
 		_, _ = kubectl(ctx, "-n", system, "delete", "vpol", namespace, "--ignore-not-found")
 	})
-	Eventually(func() string {
-		output, _ := kubectl(ctx, "-n", system, "get", "vpol", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status} {.spec.mode}`)
-		return output
-	}).Should(Equal("True " + mode))
+	known(ctx, "vpol", system, namespace)
 }
 
 // failedAtServer returns the pods that the server failed by the word of a policy, with its messages.
