@@ -19,8 +19,8 @@ package controllers_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -99,13 +99,12 @@ var _ = Describe("Releases in steps, of each lever,", func() {
 				web.mustApprove(ctx, "bob")
 			}
 		}, "False AllSteps"),
-		Entry("when the operator is uninstalled", slow, Serial, func(ctx context.Context, webs []*inStep) {
+		Entry("when the operator is left for an earlier version, as documented", slow, Serial, func(ctx context.Context, webs []*inStep) {
 			Expect(manager.Stop(ctx)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) })
-			command := exec.CommandContext(ctx, filepath.Join(shared, "manager"), "uninstall", "--keep-records", "--kubeconfig="+plane.Kubeconfig())
-			output, err := command.CombinedOutput()
-			Expect(err).NotTo(HaveOccurred(), string(output))
-			Expect(string(output)).To(And(ContainSubstring("Deployment "+webs[0].namespace+"/web: its release is rolled out at once"), Not(ContainSubstring("PAUSED"))))
+			commands := strings.Join(blocks("install.md", "Go back"), "")
+			Expect(commands).To(HavePrefix("bin/manager uninstall"))
+			Expect(bash(ctx, strings.ReplaceAll(commands, "bin/manager", filepath.Join(shared, "manager")))).To(And(ContainSubstring("Deployment "+webs[0].namespace+"/web: its release is rolled out at once"), Not(ContainSubstring("PAUSED"))))
 		}, ""),
 	)
 

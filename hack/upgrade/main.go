@@ -16,7 +16,8 @@ limitations under the License.
 
 // Command upgrade replaces an earlier version of the operator by the present one while Deployments are in all states of a release, and
 // goes back to it. Two replicas are replaced one after the other. It checks that no pod restarts and no record is lost, that each release
-// goes on where it was, and that everything new only observes.
+// goes on where it was, and that everything new only observes. Then it upgrades again, and goes back as docs/install.md says while workloads
+// are in states that the earlier version doesn't know.
 package main
 
 import (

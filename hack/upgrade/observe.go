@@ -19,32 +19,88 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// uncontrolled is a StatefulSet in a namespace that has opted in: v0.1 knows Deployments alone.
-const uncontrolled = "uncontrolled"
+// uncontrolled returns workloads of a namespace that has opted in: v0.1 knows Deployments alone.
+func uncontrolled() []client.Object {
+	stateful, daemons := lab.Deployment(controlled, "stateful", replicas), lab.Deployment(controlled, "daemons", replicas)
+	return []client.Object{
+		&appsv1.StatefulSet{
+			ObjectMeta: stateful.ObjectMeta,
+			Spec:       appsv1.StatefulSetSpec{Replicas: stateful.Spec.Replicas, Selector: stateful.Spec.Selector, Template: stateful.Spec.Template},
+		},
+		&appsv1.DaemonSet{ObjectMeta: daemons.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: daemons.Spec.Selector, Template: daemons.Spec.Template}},
+	}
+}
 
 func (r *run) createUncontrolled(ctx context.Context) error {
-	like := lab.Deployment(controlled, uncontrolled, replicas)
-	set := &appsv1.StatefulSet{
-		ObjectMeta: like.ObjectMeta,
-		Spec:       appsv1.StatefulSetSpec{Replicas: like.Spec.Replicas, Selector: like.Spec.Selector, Template: like.Spec.Template},
-	}
-	if err := r.lab.Kube.Create(ctx, set); err != nil {
-		return fmt.Errorf("creating a StatefulSet: %w", err)
+	for _, object := range uncontrolled() {
+		if err := r.lab.Kube.Create(ctx, object); err != nil {
+			return fmt.Errorf("creating %T: %w", object, err)
+		}
 	}
 	return nil
 }
 
+// releaseUncontrolled checks that releases of kinds that only observe go to all pods, and that nothing is written to their workloads.
+func (r *run) releaseUncontrolled(ctx context.Context) error {
+	for _, object := range uncontrolled() {
+		released := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"template":{"metadata":{"labels":{"test":"second"}}}}}`))
+		if err := r.lab.Kube.Patch(ctx, object, released); err != nil {
+			return fmt.Errorf("releasing %s: %w", object.GetName(), err)
+		}
+		if err := r.runs(ctx, client.ObjectKeyFromObject(object), "second"); err != nil {
+			return err
+		}
+		if err := r.lab.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		for key := range object.GetLabels() {
+			if key != "app" {
+				return fmt.Errorf("%s is only observed, and has the label %s", object.GetName(), key)
+			}
+		}
+		for key := range object.GetAnnotations() {
+			if strings.Contains(key, "altershield") {
+				return fmt.Errorf("%s is only observed, and has the annotation %s", object.GetName(), key)
+			}
+		}
+	}
+	return nil
+}
+
+// runs waits until all pods of a workload are of a release and ready.
+func (r *run) runs(ctx context.Context, workload client.ObjectKey, note string) error {
+	return lab.Until(ctx, patience, fmt.Sprintf("pods of %s that run the release %s", workload.Name, note), func(ctx context.Context) error {
+		var pods corev1.PodList
+		if err := r.lab.Kube.List(ctx, &pods, client.InNamespace(workload.Namespace), client.MatchingLabels{"app": workload.Name}); err != nil {
+			return err
+		}
+		if len(pods.Items) < replicas {
+			return fmt.Errorf("there are %d", len(pods.Items))
+		}
+		for i := range pods.Items {
+			if pod := &pods.Items[i]; pod.Labels["test"] != note || !decide.IsReady(pod) {
+				return fmt.Errorf("pod %s of release %q isn't ready or isn't of it", pod.Name, pod.Labels["test"])
+			}
+		}
+		return nil
+	})
+}
+
 // observes checks that an upgrade turned nothing on: kinds other than Deployments and the policy builtin only observe.
 func (r *run) observes(ctx context.Context) error {
-	return lab.Until(ctx, patience, "kinds and policies that only observe", func(ctx context.Context) error {
+	err := lab.Until(ctx, patience, "kinds and policies that only observe", func(ctx context.Context) error {
 		var kinds appv1alpha1.ControlledKindList
 		var policies appv1alpha1.VerificationPolicyList
 		for _, list := range []client.ObjectList{&kinds, &policies} {
@@ -69,4 +125,8 @@ func (r *run) observes(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return r.releaseUncontrolled(ctx)
 }

@@ -45,11 +45,15 @@ func (r *run) picture(ctx context.Context) (picture, error) {
 	for _, app := range r.apps {
 		moving[app.name] = app.state.moves
 	}
+	for _, guest := range r.guests {
+		moving[guest.app.name] = !guest.fails
+	}
 	var pods corev1.PodList
 	var records appv1alpha1.ChangeWorkloadList
 	var deployments appsv1.DeploymentList
 	var sets appsv1.StatefulSetList
-	for _, list := range []client.ObjectList{&pods, &records, &deployments, &sets} {
+	var daemons appsv1.DaemonSetList
+	for _, list := range []client.ObjectList{&pods, &records, &deployments, &sets, &daemons} {
 		if err := r.lab.Kube.List(ctx, list); err != nil {
 			return p, fmt.Errorf("taking a picture: %w", err)
 		}
@@ -77,6 +81,9 @@ func (r *run) picture(ctx context.Context) (picture, error) {
 	}
 	for i := range sets.Items {
 		add(sets.Items[i].Name, sets.Items[i].Spec.Template)
+	}
+	for i := range daemons.Items {
+		add(daemons.Items[i].Name, daemons.Items[i].Spec.Template)
 	}
 	return p, errors.Join(failures...)
 }

@@ -43,6 +43,8 @@ type run struct {
 	lab  *lab.Lab
 	out  io.Writer
 	apps []*app
+	// guests are there for the second way back.
+	guests []*guest
 }
 
 // open starts a cluster with two replicas of the earlier version, and AlterShield Server beside them.
@@ -99,7 +101,10 @@ func (r *run) thereAndBack(ctx context.Context, earlier, present version) error 
 	if err := r.each(ctx, late, (*app).goOn); err != nil {
 		return err
 	}
-	return r.each(ctx, early, (*app).releaseAgain)
+	if err := r.each(ctx, early, (*app).releaseAgain); err != nil {
+		return err
+	}
+	return r.upgradeAndLeave(ctx, earlier, present)
 }
 
 // halves returns every second one of the apps of each state, and the others.

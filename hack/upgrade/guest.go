@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
+)
+
+// guest is a workload in a state that v0.1 doesn't know. As an app it is a Deployment under v0.1.
+type guest struct {
+	*app
+	unknown
+	run    *run
+	object *unstructured.Unstructured
+}
+
+func newGuest(r *run, state unknown) (*guest, error) {
+	g := &guest{app: &app{lab: r.lab, namespace: leaving, name: state.name}, unknown: state, run: r}
+	objects, err := manifests.Decode(strings.NewReader(strings.ReplaceAll(state.manifest, "NAME", state.name)))
+	if err != nil {
+		return nil, err
+	}
+	g.object = objects[0]
+	return g, nil
+}
+
+func (g *guest) kind() schema.GroupVersionKind { return g.object.GroupVersionKind() }
+
+// hasPods reports whether the guest replaces its pods with each release.
+func (g *guest) hasPods() bool { return g.kind().Group == "apps" }
+
+// objectsBeside returns the objects beside the guest, as YAML.
+func (g *guest) objectsBeside() string {
+	return strings.NewReplacer("NAME", g.app.name, "KIND", g.kind().GroupKind().String()).Replace(g.beside)
+}
+
+// begin makes the first release.
+func (g *guest) begin(ctx context.Context) error {
+	if g.starts {
+		return nil
+	}
+	if err := g.create(ctx); err != nil {
+		return err
+	}
+	if !g.hasPods() {
+		return g.shows(ctx, 1, "")
+	}
+	return g.shows(ctx, 1, "Success")
+}
+
+func (g *guest) create(ctx context.Context) error {
+	return g.write(ctx, func(ctx context.Context) error { return g.run.lab.Kube.Create(ctx, g.object.DeepCopy()) })
+}
+
+// arrive makes the release that comes to the state.
+func (g *guest) arrive(ctx context.Context) error {
+	switch {
+	case g.starts:
+		if err := g.create(ctx); err != nil {
+			return err
+		}
+		return g.shows(ctx, 1, g.unknown.state)
+	case g.fails:
+		if err := g.patch(ctx, `{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"10s"}}}}}`); err != nil {
+			return err
+		}
+		if err := g.shows(ctx, 2, g.unknown.state); err != nil {
+			return err
+		}
+		return g.held(ctx, true)
+	}
+	if err := g.releases(ctx, "second"); err != nil {
+		return err
+	}
+	return g.shows(ctx, 2, g.unknown.state)
+}
+
+// releases makes a release whose pods are ready at once.
+func (g *guest) releases(ctx context.Context, note string) error {
+	return g.patch(ctx, fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q},"annotations":{"local.altershield.io/ready-after":null}}}}}`, note))
+}
+
+// patch changes the guest like kubectl patch --type=merge.
+func (g *guest) patch(ctx context.Context, content string) error {
+	return g.write(ctx, func(ctx context.Context) error {
+		return g.run.lab.Kube.Patch(ctx, g.object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(content)))
+	})
+}
+
+// shows waits until the newest record is of this release and shows a state.
+func (g *guest) shows(ctx context.Context, number int64, state string) error {
+	return lab.Until(ctx, patience, fmt.Sprintf("release %d with the state %q", number, state), func(ctx context.Context) error {
+		object, err := g.present(ctx)
+		if err != nil {
+			return err
+		}
+		var records appv1alpha1.ChangeWorkloadList
+		if err := g.run.lab.Kube.List(ctx, &records, client.InNamespace(leaving)); err != nil {
+			return err
+		}
+		last := errors.New("there is no ChangeWorkload")
+		for i := range records.Items {
+			record := &records.Items[i]
+			if !metav1.IsControlledBy(record, object) || record.Spec.Release != number {
+				continue
+			}
+			if strings.Contains(stateOf(record), state) {
+				return nil
+			}
+			last = fmt.Errorf("it is %s", stateOf(record))
+		}
+		return last
+	})
+}
+
+// stateOf returns the status of a record, and what its release waits for.
+func stateOf(record *appv1alpha1.ChangeWorkload) string {
+	state := string(record.Status.Status)
+	for _, name := range []string{appv1alpha1.ConditionPaced, appv1alpha1.ConditionFrozen} {
+		if found := meta.FindStatusCondition(record.Status.Conditions, name); found != nil && found.Status == metav1.ConditionTrue {
+			state += ", " + name + " " + found.Reason
+		}
+	}
+	if record.Status.BreakGlass != nil {
+		state += ", BreakGlass"
+	}
+	return state
+}
+
+func (g *guest) present(ctx context.Context) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(g.kind())
+	return object, g.run.lab.Kube.Get(ctx, g.key(), object)
+}
+
+// held waits until the operator holds the rollout, or doesn't.
+func (g *guest) held(ctx context.Context, want bool) error {
+	return lab.Until(ctx, patience, fmt.Sprintf("held to be %t", want), func(ctx context.Context) error {
+		object, err := g.present(ctx)
+		if err != nil {
+			return err
+		}
+		if _, held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; held != want {
+			return fmt.Errorf("it is %t", held)
+		}
+		return nil
+	})
+}
+
+// stay checks what has become of the guest under v0.1, after a way back that printed this, and releases it once more.
+func (g *guest) stay(ctx context.Context, said string) error {
+	switch {
+	case g.fails && g.kind().Kind == "Deployment":
+		return g.inTurn(ctx, []step{
+			suspended(2), pausedIs(true), (*app).denied,
+			patched(`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},
+				"spec":{"template":{"metadata":{"labels":{"test":"again"},"annotations":{"local.altershield.io/ready-after":null}}}}}`),
+			verified(3), pausedIs(false),
+		})
+	case g.fails: // as docs/install.md says: first a repair, then the command
+		if err := g.releases(ctx, "again"); err != nil {
+			return err
+		}
+		command := regexp.MustCompile(`(?m)^  (kubectl -n leaving .* ` + g.app.name + ` .*)$`).FindStringSubmatch(said)
+		if command == nil {
+			return fmt.Errorf("no command resumes it: %s", said)
+		}
+		if _, err := g.run.bash(ctx, command[1], ""); err != nil {
+			return err
+		}
+		return g.run.runs(ctx, g.key(), "again")
+	case !g.hasPods():
+		return g.free(ctx)
+	}
+	if err := errors.Join(g.free(ctx), g.run.runs(ctx, g.key(), "second")); err != nil {
+		return err
+	}
+	if g.kind().Kind == "Deployment" {
+		return g.inTurn(ctx, []step{verified(2), release("again"), verified(3)})
+	}
+	if err := g.releases(ctx, "again"); err != nil {
+		return err
+	}
+	return g.run.runs(ctx, g.key(), "again")
+}
+
+// free waits until nothing holds the guest back.
+func (g *guest) free(ctx context.Context) error {
+	return lab.Until(ctx, patience, "nothing that holds it back", func(ctx context.Context) error {
+		object, err := g.present(ctx)
+		if err != nil {
+			return err
+		}
+		for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationPaced, appv1alpha1.AnnotationFrozen} {
+			if value, found := object.GetAnnotations()[key]; found {
+				return fmt.Errorf("it has the annotation %s=%s", key, value)
+			}
+		}
+		for _, field := range []string{"paused", "suspend"} {
+			if held, _, _ := unstructured.NestedBool(object.Object, "spec", field); held {
+				return fmt.Errorf("its spec.%s is true", field)
+			}
+		}
+		return nil
+	})
+}
