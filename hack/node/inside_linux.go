@@ -22,14 +22,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
@@ -43,7 +42,6 @@ import (
 const (
 	// startTimeout bounds the start on a slow machine; it takes about ten seconds.
 	startTimeout = 10 * time.Minute
-	pollEvery    = 100 * time.Millisecond
 	// commandGrace is how long the command may take to exit after a signal.
 	commandGrace = 30 * time.Second
 )
@@ -67,7 +65,7 @@ func inside(ctx context.Context, dir string) (exitCode int, err error) {
 	fmt.Fprintf(os.Stderr, "the cluster is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
 	exitCode, err = runCommand(ctx, p)
 	if exitCode != 0 && ctx.Err() == nil {
-		err = errors.Join(err, all.dead())
+		err = errors.Join(err, process.Dead(all.processes()...))
 	}
 	return exitCode, err
 }
@@ -180,28 +178,12 @@ type running struct {
 	parts []*process.Process
 }
 
-// dead returns an error with the parts that have exited, and their logs.
-func (r *running) dead() error {
-	failures := []error{r.plane.Alive()}
-	for _, part := range r.parts {
-		if !part.Alive() {
-			failures = append(failures, part.Failure(errors.New("it has exited")))
-		}
-	}
-	return errors.Join(failures...)
-}
+// processes are all of them.
+func (r *running) processes() []*process.Process { return slices.Concat(r.plane.Processes(), r.parts) }
 
-// await polls a condition until it holds; it gives up when a part dies or the context ends.
+// await polls a condition until it holds. It gives up when a part dies or the context ends.
 func (r *running) await(ctx context.Context, what string, holds func(context.Context) error) error {
-	var last error
-	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
-		last = holds(ctx)
-		return last == nil, r.dead()
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w; last: %w", what, err, last)
-	}
-	return nil
+	return process.Await(ctx, what, holds, r.processes()...)
 }
 
 func listening(network, address string) func(context.Context) error {
@@ -225,14 +207,6 @@ func serviceAnswers(plane *cluster.Cluster) func(context.Context) error {
 			return err
 		}
 		defer client.CloseIdleConnections()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		return response.Body.Close()
+		return process.Answers(client, config.Host+"/readyz")(ctx)
 	}
 }

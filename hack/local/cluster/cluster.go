@@ -173,14 +173,12 @@ func (c *Cluster) Usage() (map[string]process.Usage, error) {
 	return used, nil
 }
 
-// Alive returns an error if a part has died.
-func (c *Cluster) Alive() error {
-	for _, p := range c.processes {
-		if !p.Alive() {
-			return p.Failure(errors.New("it has exited"))
-		}
-	}
-	return nil
+// Processes returns the running parts of the control plane.
+func (c *Cluster) Processes() []*process.Process { return c.processes }
+
+// await polls a condition until it holds. It gives up when a part dies or the context ends.
+func (c *Cluster) await(ctx context.Context, what string, holds func(context.Context) error) error {
+	return process.Await(ctx, fmt.Sprintf("%s (logs are in %s)", what, c.path(process.LogsDir)), holds, c.processes...)
 }
 
 func (c *Cluster) path(elements ...string) string {

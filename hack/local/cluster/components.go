@@ -278,22 +278,24 @@ func joinStages() ([]byte, error) {
 
 // startComponents starts the parts that don't run yet, each once the previous one is ready.
 func (c *Cluster) startComponents(ctx context.Context) error {
-	client, err := rest.HTTPClientFor(c.admin)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
 	for _, part := range c.components() {
-		if err := c.ensureRunning(ctx, part); err != nil {
-			return err
-		}
-		if part.health == "" {
-			continue
-		}
-		if err := c.await(ctx, part.name+" to be ready", answersOK(client, part.health)); err != nil {
+		if err := c.start(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// start starts a part, unless it runs with the same arguments, and waits until it is ready.
+func (c *Cluster) start(ctx context.Context, part component) error {
+	client, err := rest.HTTPClientFor(c.admin)
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	if err := c.ensureRunning(ctx, part); err != nil || part.health == "" {
+		return err
+	}
+	return c.await(ctx, part.name+" to be ready", process.Answers(client, part.health))
 }
 
 // ensureRunning starts a part unless it runs with the same arguments.

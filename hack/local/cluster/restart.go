@@ -22,8 +22,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
@@ -53,20 +51,11 @@ func (c *Cluster) StartPart(ctx context.Context, name string) error {
 	if found < 0 {
 		return fmt.Errorf("start %s: the cluster has no such part", name)
 	}
-	client, err := rest.HTTPClientFor(c.admin)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
-	if err := c.ensureRunning(ctx, parts[found]); err != nil {
-		return err
-	}
+	err := c.start(ctx, parts[found])
 	// The first started is the last stopped.
 	order := componentNames()
 	slices.SortStableFunc(c.processes, func(a, b *process.Process) int {
 		return slices.Index(order, a.Name) - slices.Index(order, b.Name)
 	})
-	if parts[found].health == "" {
-		return nil
-	}
-	return c.await(ctx, name+" to be ready", answersOK(client, parts[found].health))
+	return err
 }

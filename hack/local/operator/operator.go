@@ -48,9 +48,8 @@ const (
 	servingCerts     = "serving-certs"
 
 	loopback = "127.0.0.1"
-	// readyTimeout is how long the manager may take to be ready, readyPoll the polling interval.
+	// readyTimeout is how long the manager may take to be ready.
 	readyTimeout = 60 * time.Second
-	readyPoll    = 100 * time.Millisecond
 )
 
 // Grace is how long the manager may take to exit.
@@ -209,36 +208,9 @@ func (o *Operator) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	url := fmt.Sprintf("http://%s/readyz", net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Probe)))
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	for {
-		err := getOK(ctx, url)
-		if err == nil {
-			return nil
-		}
-		if !o.process.Alive() {
-			return o.process.Failure(errors.New("it has exited before it was ready"))
-		}
-		select {
-		case <-ctx.Done():
-			return o.process.Failure(fmt.Errorf("it is not ready after %s: %w", readyTimeout, err))
-		case <-tick.C:
-		}
+	err := process.Await(ctx, o.options.Name+" to be ready", process.Answers(http.DefaultClient, url), o.process)
+	if err != nil && o.process.Alive() {
+		return o.process.Failure(err)
 	}
-}
-
-func getOK(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
+	return err
 }

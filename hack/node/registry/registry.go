@@ -28,8 +28,6 @@ import (
 	"runtime"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
@@ -38,7 +36,6 @@ const (
 	name = "registry"
 	// startTimeout bounds the start, which takes less than a second.
 	startTimeout = 30 * time.Second
-	pollEvery    = 20 * time.Millisecond
 )
 
 // Image is an image of one program.
@@ -65,26 +62,9 @@ func Start(ctx context.Context, dir, address string, programs assets.Assets) (*p
 	if err != nil {
 		return nil, err
 	}
-	err = wait.PollUntilContextTimeout(ctx, pollEvery, startTimeout, true, func(ctx context.Context) (bool, error) {
-		return answers(ctx, "http://"+address+"/v2/"), nil
-	})
-	if err != nil {
-		return nil, running.Failure(fmt.Errorf("it doesn't answer at %s: %w", address, err))
-	}
-	return running, nil
-}
-
-func answers(ctx context.Context, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return running, process.Await(ctx, "the registry", process.Answers(http.DefaultClient, "http://"+address+"/v2/"), running)
 }
 
 // Push creates an image and pushes it to the registry at address under all its names.

@@ -14,46 +14,56 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cluster
+package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// pollEvery is the interval at which conditions are polled.
-const pollEvery = 100 * time.Millisecond
+const (
+	// awaitEvery is the interval at which conditions are polled.
+	awaitEvery = 100 * time.Millisecond
+	// answerTimeout bounds a single request, so that the death of a process is noticed even if another program holds its port and doesn't answer.
+	answerTimeout = 5 * time.Second
+)
 
-// answerTimeout bounds a single request, so that the death of a part is noticed even if another program holds its port and
-// doesn't answer.
-const answerTimeout = 5 * time.Second
-
-// await polls a condition until it holds; it gives up when a part dies or the context ends.
-func (c *Cluster) await(ctx context.Context, what string, holds func(context.Context) error) error {
-	tick := time.NewTicker(pollEvery)
+// Await polls a condition until it holds. It gives up when one of the processes has exited or the context ends.
+func Await(ctx context.Context, what string, holds func(context.Context) error, processes ...*Process) error {
+	tick := time.NewTicker(awaitEvery)
 	defer tick.Stop()
 	for {
 		err := holds(ctx)
 		if err == nil {
 			return nil
 		}
-		if dead := c.Alive(); dead != nil {
+		if dead := Dead(processes...); dead != nil {
 			return dead
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s (logs are in %s): %w; last: %w", what, c.path(process.LogsDir), ctx.Err(), err)
+			return fmt.Errorf("wait for %s: %w; last: %w", what, ctx.Err(), err)
 		case <-tick.C:
 		}
 	}
 }
 
-// answersOK returns a condition that holds if a URL answers with status 200.
-func answersOK(client *http.Client, url string) func(context.Context) error {
+// Dead returns an error with the processes that have exited, and the ends of their logs.
+func Dead(processes ...*Process) error {
+	var failures []error
+	for _, p := range processes {
+		if !p.Alive() {
+			failures = append(failures, p.Failure(errors.New("it has exited")))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// Answers returns a condition that holds if a URL answers with status 200.
+func Answers(client *http.Client, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
