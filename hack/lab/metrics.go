@@ -18,12 +18,8 @@ package lab
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -33,6 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -65,21 +62,16 @@ func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.
 	if err != nil {
 		return nil, err
 	}
-	authority, err := os.ReadFile(filepath.Join(l.dir, "serving-certs", "ca.crt"))
+	reader, err := rest.HTTPClientFor(&rest.Config{
+		BearerToken: bearer, Timeout: metricsTimeout, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(l.dir, "serving-certs", "ca.crt")},
+	})
 	if err != nil {
 		return nil, err
 	}
-	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(authority) {
-		return nil, errors.New("the manager's authority is not a certificate")
-	}
-	reader := &http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
-	defer reader.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+bearer)
 	response, err := reader.Do(request)
 	if err != nil {
 		return nil, err

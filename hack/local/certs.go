@@ -17,13 +17,12 @@ limitations under the License.
 package main
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+
+	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
@@ -53,20 +52,12 @@ func certs(dir, hosts string, out io.Writer) error {
 
 // checkServingCert returns an error unless a certificate is valid for some names.
 func checkServingCert(path string, names []string) error {
-	content, err := os.ReadFile(path)
+	found, err := certutil.CertsFromFile(path)
 	if err != nil {
 		return fmt.Errorf("read the certificate: %w", err)
 	}
-	block, _ := pem.Decode(content)
-	if block == nil {
-		return fmt.Errorf("%s is not a certificate", path)
-	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
 	for _, name := range names {
-		if err := certificate.VerifyHostname(name); err != nil {
+		if err := found[0].VerifyHostname(name); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}

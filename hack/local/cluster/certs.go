@@ -30,6 +30,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // certValidity is the lifetime of certificates of a local cluster.
@@ -70,20 +73,9 @@ func newAuthority(name string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	template, err := newTemplate(pkix.Name{CommonName: name})
-	if err != nil {
-		return nil, err
-	}
-	template.IsCA = true
-	template.BasicConstraintsValid = true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	cert, err := certutil.NewSelfSignedCACert(certutil.Config{CommonName: name}, key)
 	if err != nil {
 		return nil, fmt.Errorf("sign the certificate of authority %s: %w", name, err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate of authority %s: %w", name, err)
 	}
 	return &authority{cert: cert, key: key}, nil
 }
@@ -137,7 +129,7 @@ func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err err
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
 	}
-	key, err = keyPEM(private)
+	key, err = keyutil.MarshalPrivateKeyToPEM(private)
 	return certPEM(der), key, err
 }
 
@@ -147,9 +139,9 @@ func writeServiceAccountKey(keyFile, publicFile string) error {
 	if err != nil {
 		return err
 	}
-	key, err := keyPEM(private)
+	key, err := keyutil.MarshalPrivateKeyToPEM(private)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode the service account key: %w", err)
 	}
 	public, err := x509.MarshalPKIXPublicKey(private.Public())
 	if err != nil {
@@ -157,11 +149,11 @@ func writeServiceAccountKey(keyFile, publicFile string) error {
 	}
 	return writeFiles(map[string][]byte{
 		keyFile:    key,
-		publicFile: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
+		publicFile: pem.EncodeToMemory(&pem.Block{Type: keyutil.PublicKeyBlockType, Bytes: public}),
 	})
 }
 
-func newKey() (crypto.Signer, error) {
+func newKey() (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("generate a key: %w", err)
@@ -183,15 +175,7 @@ func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
 }
 
 func certPEM(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
-func keyPEM(key crypto.Signer) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode a key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der})
 }
 
 // writeFiles writes files that only their owner may read, such as keys.
