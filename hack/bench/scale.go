@@ -168,7 +168,7 @@ func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fl
 		add(setup, "start until ready", "s", began.ready.Seconds())
 		add(setup, "start until everything is reconciled", "s", began.settled.Seconds())
 		add(setup, "processor time of the start", "s", began.cpu.Seconds())
-		watched, err := measure(ctx, l, func() (times, error) { return times{}, pause(ctx, restFor) })
+		watched, err := measure(ctx, l, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
 		if err != nil {
 			return figures, err
 		}
@@ -225,7 +225,7 @@ func startAtScale(ctx context.Context, l *lab.Lab, environment string) (start, e
 	}
 	made, last := start{pprof: address, ready: time.Since(began)}, 0.0
 	for looks := 0; looks < settledLooks; looks++ {
-		if err := pause(ctx, time.Second); err != nil {
+		if err := lab.Pause(ctx, time.Second); err != nil {
 			return start{}, err
 		}
 		read, err := readMeters(ctx, l)
@@ -248,7 +248,7 @@ func takeOver(ctx context.Context, l *lab.Lab, among fleet) (time.Duration, erro
 	if err := l.StartReplicas(ctx, []string{"leader", "other"}); err != nil {
 		return 0, err
 	}
-	if err := pause(ctx, restFor); err != nil {
+	if err := lab.Pause(ctx, restFor); err != nil {
 		return 0, err
 	}
 	if err := l.Replicas[0].Kill(ctx); err != nil {

@@ -18,7 +18,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,14 +112,10 @@ func (l *Lab) RequestsSince(position int64) ([]auditv1.Event, error) {
 
 // Quiet waits until hardly anything is written to the control plane.
 func (l *Lab) Quiet(ctx context.Context) error {
-	tick := time.NewTicker(quietFor)
-	defer tick.Stop()
 	last, err := l.Position()
 	for err == nil {
-		select {
-		case <-ctx.Done():
-			return errors.Join(errors.New("the control plane didn't become quiet"), ctx.Err())
-		case <-tick.C:
+		if err := Pause(ctx, quietFor); err != nil {
+			return fmt.Errorf("the control plane didn't become quiet: %w", err)
 		}
 		now, failure := l.Position()
 		if failure == nil && now-last < quietBytes {

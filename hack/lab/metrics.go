@@ -58,12 +58,15 @@ func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[st
 }
 
 func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {
-	bearer, err := l.metricsToken(ctx)
-	if err != nil {
-		return nil, err
+	if l.bearer == "" {
+		config, err := l.Account(ctx, metricsReader, metricsRole)
+		if err != nil {
+			return nil, err
+		}
+		l.bearer = config.BearerToken
 	}
 	reader, err := rest.HTTPClientFor(&rest.Config{
-		BearerToken: bearer, Timeout: metricsTimeout, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(l.dir, "serving-certs", "ca.crt")},
+		BearerToken: l.bearer, Timeout: metricsTimeout, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(l.dir, "serving-certs", "ca.crt")},
 	})
 	if err != nil {
 		return nil, err
@@ -84,28 +87,20 @@ func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.
 	return parser.TextToMetricFamilies(response.Body)
 }
 
-// metricsToken returns a token of an account that may read metrics, and creates the account first if necessary.
-func (l *Lab) metricsToken(ctx context.Context) (string, error) {
-	if l.bearer != "" {
-		return l.bearer, nil
-	}
-	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: metricsReader}
+// Account creates a service account with the permissions of a ClusterRole, and returns the configuration of its client.
+func (l *Lab) Account(ctx context.Context, name, role string) (*rest.Config, error) {
+	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}
 	for _, object := range []client.Object{
 		&corev1.ServiceAccount{ObjectMeta: account},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: metricsReader},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: metricsRole},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: name}},
 		},
 	} {
 		if err := l.Kube.Create(ctx, object); err != nil {
-			return "", err
+			return nil, fmt.Errorf("creating the account %s: %w", name, err)
 		}
 	}
-	config, err := l.Plane.ServiceAccountConfig(ctx, account.Namespace, account.Name)
-	if err != nil {
-		return "", err
-	}
-	l.bearer = config.BearerToken
-	return l.bearer, nil
+	return l.Plane.ServiceAccountConfig(ctx, account.Namespace, name)
 }

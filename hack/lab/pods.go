@@ -23,6 +23,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Idle returns the pods of a phase that aren't ready.
@@ -56,4 +59,35 @@ func Report(ctx context.Context, kube client.Client, pod *corev1.Pod, ready bool
 		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	}
 	return kube.Status().Patch(ctx, pod, client.MergeFrom(before))
+}
+
+// CheckedBatch returns the n-th batch of a release once its check has ended.
+func CheckedBatch(ctx context.Context, kube client.Reader, record *appv1alpha1.ChangeWorkload, number int64) (*appv1alpha1.ChangePod, error) {
+	batch := &appv1alpha1.ChangePod{}
+	if err := kube.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: decide.ChangePodName(record.Name, number)}, batch); err != nil {
+		return nil, err
+	}
+	if batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
+		return nil, fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
+	}
+	return batch, nil
+}
+
+// JudgeBatch sets the verdict on the n-th batch of a release as a user does by hand, once its check has ended.
+func JudgeBatch(ctx context.Context, kube client.Client, record *appv1alpha1.ChangeWorkload, number int64, verdict appv1alpha1.Verdict, message string) error {
+	batch, err := CheckedBatch(ctx, kube, record, number)
+	if err != nil {
+		return err
+	}
+	before := batch.DeepCopy()
+	Judge(batch, verdict, message)
+	return kube.Status().Patch(ctx, batch, client.MergeFrom(before))
+}
+
+// Judge sets the verdict on the first pod of a batch, or on an order.
+func Judge(changePod *appv1alpha1.ChangePod, verdict appv1alpha1.Verdict, message string) {
+	judged := decide.CheckedBy(changePod)[0]
+	judged.Verdict, judged.Message = verdict, message
+	changePod.Status.PodResults = []appv1alpha1.PodSummary{judged}
+	changePod.Status.Message = string(appv1alpha1.ChangePodPostFinish)
 }

@@ -26,12 +26,22 @@ import (
 // Glance is the interval between two looks at a state that is waited for.
 const Glance = 100 * time.Millisecond
 
+// Pause waits for a duration or the end of the context, whose error it returns.
+func Pause(ctx context.Context, length time.Duration) error {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
 // Until polls until holds returns nil, for as long as the patience. Its error says what is missing.
 func Until(whole context.Context, patience time.Duration, what string, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(whole, patience)
 	defer cancel()
-	tick := time.NewTicker(Glance)
-	defer tick.Stop()
 	last := errors.New("it was never checked")
 	for {
 		if err := holds(ctx); err == nil {
@@ -39,13 +49,12 @@ func Until(whole context.Context, patience time.Duration, what string, holds fun
 		} else if ctx.Err() == nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			if whole.Err() != nil {
-				return fmt.Errorf("%s: %w", what, context.Cause(whole))
-			}
-			return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
-		case <-tick.C:
+		if Pause(ctx, Glance) == nil {
+			continue
 		}
+		if whole.Err() != nil {
+			return fmt.Errorf("%s: %w", what, context.Cause(whole))
+		}
+		return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
 	}
 }

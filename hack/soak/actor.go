@@ -70,7 +70,7 @@ type actor struct {
 // play runs the actions of a plan until the context ends. It returns an error only if the soak can't continue.
 func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 	for _, action := range actions {
-		if !pause(ctx, action.Pause) {
+		if lab.Pause(ctx, action.Pause) != nil {
 			return nil
 		}
 		limit := actionTimeout
@@ -92,18 +92,6 @@ func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 		}
 	}
 	return nil
-}
-
-// pause waits, and reports whether it waited to the end.
-func pause(ctx context.Context, delay time.Duration) bool {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // outcome describes the result of an action: a word, followed by details after a colon.
@@ -259,6 +247,5 @@ func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 		return err
 	}
 	gone()
-	pause(ctx, action.Delay)
-	return a.lab.StartAPIServer(ctx)
+	return errors.Join(lab.Pause(ctx, action.Delay), a.lab.StartAPIServer(ctx))
 }

@@ -22,14 +22,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 func main() {
@@ -43,13 +39,7 @@ func main() {
 	if options.seed == 0 {
 		options.seed = uint64(time.Now().UnixNano())
 	}
-	ctrl.SetLogger(logr.Discard()) // denials cause warnings
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, options, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "\nsoak: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("soak", func(ctx context.Context) error { return run(ctx, options, os.Stdout) })
 }
 
 var errViolated = errors.New("an invariant was violated")

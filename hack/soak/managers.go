@@ -105,14 +105,7 @@ func (m *managers) end(ctx context.Context, manager *operator.Operator, leads, k
 
 // keep restarts managers that have lost their lease, as a kubelet would, until the context ends.
 func (m *managers) keep(ctx context.Context) error {
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for lab.Pause(ctx, keepEvery) == nil {
 		m.mu.Lock()
 		var failures []error
 		for _, manager := range m.lab.Replicas {
@@ -123,6 +116,7 @@ func (m *managers) keep(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // revive restarts a manager that has exited. It returns an error if it can't, or if the manager should not have exited.

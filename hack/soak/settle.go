@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
@@ -123,7 +124,7 @@ func (s *soak) await(ctx context.Context, deadline time.Duration, obstacles func
 		if len(found) == 0 {
 			return nil
 		}
-		if !pause(ctx, lookEvery) {
+		if lab.Pause(ctx, lookEvery) != nil {
 			return append(found, "after "+strings.TrimSuffix(deadline.String(), "0s"))
 		}
 	}

@@ -25,7 +25,6 @@ import (
 	"path/filepath"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -133,38 +132,22 @@ func (s *soak) prepare(ctx context.Context) error {
 		lab: s.lab, managers: s.managers, intruder: client, log: s.log, seed: s.options.seed, watch: s.watch, done: map[plan.Kind]map[string]int{},
 	}
 	s.report.actions = s.actor.done
-	if problems := s.await(ctx, time.Minute, func() ([]string, error) {
-		return nil, s.actor.configure(ctx, "stuck-rollback", map[string]any{"enable": true, "content": stuckAfter})
-	}); problems != nil {
-		return fmt.Errorf("set stuck-rollback: %s", problems[0])
-	}
-	return nil
+	return s.lab.Set(ctx, "stuck-rollback", true, stuckAfter)
 }
 
 // intruderClient returns the client of a user who may only patch Deployments.
 func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
-	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: intruder}
-	for _, object := range []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: account},
-		&rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: intruder},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch", "update"}}},
-		},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: intruder},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: intruder},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
-		},
-	} {
-		if err := s.lab.Kube.Create(ctx, object); err != nil {
-			return nil, fmt.Errorf("create the intruder: %w", err)
-		}
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: intruder},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch", "update"}}},
 	}
-	config, err := s.lab.Plane.ServiceAccountConfig(ctx, account.Namespace, account.Name)
+	if err := s.lab.Kube.Create(ctx, role); err != nil {
+		return nil, fmt.Errorf("create the intruder: %w", err)
+	}
+	config, err := s.lab.Account(ctx, intruder, intruder)
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1
 	return client.New(config, client.Options{Scheme: s.lab.Kube.Scheme()})
 }
 

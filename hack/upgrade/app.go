@@ -32,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -164,16 +163,7 @@ func (a *app) judge(ctx context.Context, verdict appv1alpha1.Verdict) error {
 		if err != nil {
 			return err
 		}
-		batch := &appv1alpha1.ChangePod{}
-		if err := a.lab.Kube.Get(ctx, client.ObjectKey{Namespace: a.namespace, Name: decide.ChangePodName(record.Name, 1)}, batch); err != nil {
-			return err
-		}
-		if batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
-			return fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
-		}
-		before := batch.DeepCopy()
-		lab.Judge(batch, verdict, "by hand")
-		return a.lab.Kube.Status().Patch(ctx, batch, client.MergeFrom(before))
+		return lab.JudgeBatch(ctx, a.lab.Kube, record, 1, verdict, "by hand")
 	})
 }
 

@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // leaving is the namespace of the guests.
@@ -82,7 +83,7 @@ func (r *run) unchanged(ctx context.Context, name string, act func(context.Conte
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	took := time.Since(began).Round(time.Second)
-	if err := r.watch(ctx); err != nil {
+	if err := lab.Pause(ctx, watched); err != nil {
 		return err
 	}
 	after, err := r.picture(ctx)

@@ -27,13 +27,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // options are the command line.
@@ -49,13 +46,7 @@ func main() {
 	flag.StringVar(&o.from, "from", "9de4dbe", "`commit` of the version to upgrade from")
 	flag.IntVar(&o.copies, "copies", 5, "number of Deployments in each state")
 	flag.Parse()
-	log.SetLogger(logr.Discard()) // the results have all errors
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := upgrade(ctx, o, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "upgrade: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("upgrade", func(ctx context.Context) error { return upgrade(ctx, o, os.Stdout) })
 }
 
 // upgrade goes to the present version and back on a cluster in a temporary folder.

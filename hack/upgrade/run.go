@@ -137,7 +137,7 @@ func (r *run) replace(ctx context.Context, to version) error {
 	if err := r.each(ctx, r.apps, (*app).arrived); err != nil {
 		return fmt.Errorf("after the upgrade to %s: %w", to.name, err)
 	}
-	if err := r.watch(ctx); err != nil {
+	if err := lab.Pause(ctx, watched); err != nil { // the new version could do something that it shouldn't
 		return err
 	}
 	after, err := r.picture(ctx)
@@ -154,18 +154,6 @@ func (r *run) replace(ctx context.Context, to version) error {
 	fmt.Fprintf(r.out, "Two replicas of %s after %s: %d pods and %d records are as before. %d writes to Deployments that aren't under way.\n",
 		to.name, took, len(before.pods), len(before.records), writes)
 	return nil
-}
-
-// watch waits while the new version could do something that it shouldn't.
-func (r *run) watch(ctx context.Context) error {
-	timer := time.NewTimer(watched)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // writes returns the number of writes of the operator, since a position of the audit log, to Deployments whose release isn't under way.

@@ -42,7 +42,8 @@ type Write struct {
 	Deployment *Deployment
 	Workload   *Workload
 	Batch      *Batch
-	Pod        *Pod
+	// PodOver reports whether a pod is Failed or Succeeded: it no longer runs, but isn't deleted.
+	PodOver bool
 	// Ended is the UID of an object that was deleted, or of a record with a deletion timestamp.
 	Ended string
 }
@@ -80,10 +81,4 @@ type Batch struct {
 	Pods, Failed  []string
 	// Done reports whether its check has ended.
 	Done bool
-}
-
-// Pod has the relevant fields of a pod.
-type Pod struct {
-	// Over reports whether it is Failed or Succeeded: it no longer runs, but isn't deleted.
-	Over bool
 }

@@ -177,7 +177,8 @@ func (w *Write) take(event *auditv1.Event) error {
 	}
 	switch kind := object.GetKind(); {
 	case kind == "Pod":
-		w.Pod = podOf(object)
+		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+		w.PodOver = phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)
 	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
 	case w.Ended != "":
@@ -215,11 +216,6 @@ func deploymentOf(object *unstructured.Unstructured, event *auditv1.Event) (*Dep
 		Suspended: suspended, MayPass: brought || labels[appv1alpha1.LabelIgnoredSuspend] != "",
 		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
 	}, nil
-}
-
-func podOf(object *unstructured.Unstructured) *Pod {
-	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
-	return &Pod{Over: phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)}
 }
 
 func workloadOf(content map[string]any) (*Workload, error) {

@@ -19,6 +19,7 @@ limitations under the License.
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,13 +78,7 @@ func (s System) awake(from, to time.Time) time.Duration {
 // Sort sorts writes in the order in which they were made.
 func Sort(writes []history.Write) {
 	slices.SortStableFunc(writes, func(a, b history.Write) int {
-		switch {
-		case a.Revision < b.Revision:
-			return -1
-		case a.Revision > b.Revision:
-			return 1
-		}
-		return a.Time.Compare(b.Time)
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), a.Time.Compare(b.Time))
 	})
 }
 

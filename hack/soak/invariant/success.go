@@ -100,7 +100,7 @@ func (s *success) see(write history.Write) {
 // end records the end of a pod.
 func (s *success) end(write history.Write) {
 	pod := write.Namespace + "/" + write.Name
-	gone := write.Verb == "delete" && write.Subresource == "" || write.Pod != nil && write.Pod.Over
+	gone := write.Verb == "delete" && write.Subresource == "" || write.PodOver
 	if _, known := s.over[pod]; gone && !known {
 		s.over[pod] = write.Time
 	}

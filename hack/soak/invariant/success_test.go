@@ -84,7 +84,7 @@ func TestSuccessCatchesABadVerdictOnAnOrderWhichHasNoPods(t *testing.T) {
 
 func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	pod := func(verb, subresource string, over bool) history.Write {
-		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", Pod: &history.Pod{Over: over}}
+		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", PodOver: over}
 	}
 	then := func(write history.Write, delay time.Duration) []string {
 		return invariant.Success(newStory().
