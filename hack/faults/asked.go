@@ -24,7 +24,6 @@ import (
 	"net/http"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,14 +36,14 @@ const readyCheck, placementCheck, driftCheck, smokeCheck = "ready", "placement",
 // othersDecide makes a release in steps that others let go on at each point, and one that fails by a reported verdict.
 func othersDecide(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		twoSteps(), (*stage).create, verified(1), (*stage).askOthers,
+		twoSteps(), createDeployment, verified(1), askOthers,
 		change("the second release", template("second", "")), waitsFor(readyCheck), passes(readyCheck),
 		waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
-		(*stage).awaitsApproval, (*stage).approve, waitsFor(smokeCheck), verified(2),
+		awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
 		decidedBy(readyCheck, "Pass CheckPassed"), decidedBy(placementCheck, "Pass CheckPassed"), decidedBy(driftCheck, "Pass CheckPassed"),
 		decidedBy(smokeCheck, "Pass CheckPassed"),
 		change("the third release", template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"),
-		(*stage).batchesEnd, (*stage).denied)
+		batchesEnd, denied)
 }
 
 // asker is a plug-in. It can't tell until it is told that a check passes, and takes the questions whose verdicts are reported.
@@ -93,14 +92,14 @@ func (a *asker) pass(check string) {
 }
 
 func passes(check string) step {
-	return func(s *stage, _ context.Context) error {
+	return func(_ context.Context, s *stage) error {
 		s.asker.pass(check)
 		return nil
 	}
 }
 
 // withPlugin returns a play with a plug-in of its own.
-func withPlugin(play func(context.Context, *stage) error) func(context.Context, *stage) error {
+func withPlugin(play step) step {
 	return func(ctx context.Context, s *stage) error {
 		serving, stop := context.WithCancel(ctx)
 		defer stop()
@@ -109,18 +108,12 @@ func withPlugin(play func(context.Context, *stage) error) func(context.Context, 
 		if err != nil {
 			return err
 		}
-		source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
-		source.Spec.Type, source.Spec.URL = appv1alpha1.SourceHTTP, "http://"+address
-		defer func() { _ = s.kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
-		if err := s.createReady(ctx, source, func() []metav1.Condition { return source.Status.Conditions }); err != nil {
-			return err
-		}
-		return play(ctx, s)
+		return s.asking(ctx, appv1alpha1.SourceHTTP, address, play)
 	}
 }
 
 // askOthers creates a VerificationPolicy whose checks ask the plug-in, and run a script.
-func (s *stage) askOthers(ctx context.Context) error {
+func askOthers(ctx context.Context, s *stage) error {
 	ask := func(name string, answer appv1alpha1.HTTPAnswer) appv1alpha1.VerificationCheck {
 		return appv1alpha1.VerificationCheck{Name: name, Type: appv1alpha1.CheckHTTP, HTTP: &appv1alpha1.HTTPCheck{
 			SourceRef: appv1alpha1.SourceReference{Name: s.namespace}, Answer: answer,
@@ -137,7 +130,7 @@ func (s *stage) askOthers(ctx context.Context) error {
 
 // reports has a verdict reported on a release, once the operator waits for it.
 func reports(release int64, verdict appv1alpha1.ReportedVerdict) step {
-	return func(s *stage, ctx context.Context) error {
+	return func(ctx context.Context, s *stage) error {
 		return s.write(ctx, fmt.Sprintf("the verdict on release %d", release), func(ctx context.Context) error {
 			var verdicts appv1alpha1.ChangeVerdictList
 			if err := s.kube.List(ctx, &verdicts, client.InNamespace(s.namespace)); err != nil {

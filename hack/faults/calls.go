@@ -28,6 +28,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // verbCall is the verb of positions that are calls to AlterShield Server, or queries of a source.
@@ -113,14 +114,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 func (r *relay) deliver(header http.Header, body []byte) {
 	ctx, cancel := context.WithTimeout(r.ctx, tellFor)
 	defer cancel()
-	tick := time.NewTicker(tellEvery)
-	defer tick.Stop()
-	for !r.tell(ctx, header, body) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for !r.tell(ctx, header, body) && lab.Pause(ctx, tellEvery) == nil {
 	}
 }
 

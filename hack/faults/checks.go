@@ -24,13 +24,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 const (
@@ -49,32 +49,32 @@ const (
 // errorsFail makes a release that passes its checks, and one that has too many errors.
 func errorsFail(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).enforceChecks, (*stage).create, verified(1), decided("Pass CheckPassed"),
-		failing, (*stage).asked, moment, suspended(2), decided("Fail CheckFailed"), (*stage).denied)
+		enforceChecks, createDeployment, verified(1), decided("Pass CheckPassed"),
+		failing, asked, moment, suspended(2), decided("Fail CheckFailed"), denied)
 }
 
 // sourceIsLost makes a release with too many errors, whose source is lost once it was asked, and for good: it passes.
 func sourceIsLost(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), (*stage).enforceChecks,
-		failing, (*stage).asked, (*stage).lose, verified(2), decided("Inconclusive SourceUnavailable"))
+		createDeployment, verified(1), enforceChecks,
+		failing, asked, lose, verified(2), decided("Inconclusive SourceUnavailable"))
 }
 
 // comparisonFails makes a release in steps whose new pod has more errors than the old ones beside it. When its bake ends, too few looks were made to
 // tell that, so the pod waits for the check, which fails it later.
 func comparisonFails(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		twoSteps(), (*stage).create, verified(1), (*stage).compareErrors,
-		failing, (*stage).asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), (*stage).batchesEnd, (*stage).denied)
+		twoSteps(), createDeployment, verified(1), compareErrors,
+		failing, asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), batchesEnd, denied)
 }
 
 // crashesLater makes a release with a pod that crashes once the release was verified.
 func crashesLater(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s, (*stage).create, verified(1), (*stage).crash, suspended(1), (*stage).denied)
+	return inTurn(ctx, s, createDeployment, verified(1), crash, suspended(1), denied)
 }
 
 // failing makes a release whose pods have too many errors.
-func failing(s *stage, ctx context.Context) error {
+func failing(ctx context.Context, s *stage) error {
 	s.source.before = len(s.calls.Records(s.namespace))
 	return s.patch(ctx, "a release with errors", template("failing", ""))
 }
@@ -89,21 +89,26 @@ type front struct {
 }
 
 // withSource returns a play with a VerificationSource of its own, so that others don't lose theirs.
-func withSource(play func(context.Context, *stage) error) func(context.Context, *stage) error {
+func withSource(play step) step {
 	return func(ctx context.Context, s *stage) error {
 		s.source = &front{address: anyPort}
 		if err := s.find(ctx); err != nil {
 			return err
 		}
 		defer func() { s.source.close() }()
-		source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
-		source.Spec.Type, source.Spec.URL = appv1alpha1.SourcePrometheus, "http://"+s.source.address
-		defer func() { _ = s.kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
-		if err := s.createReady(ctx, source, func() []metav1.Condition { return source.Status.Conditions }); err != nil {
-			return err
-		}
-		return play(ctx, s)
+		return s.asking(ctx, appv1alpha1.SourcePrometheus, s.source.address, play)
 	}
+}
+
+// asking plays with a VerificationSource.
+func (s *stage) asking(ctx context.Context, kind appv1alpha1.SourceType, address string, play step) error {
+	source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
+	source.Spec.Type, source.Spec.URL = kind, "http://"+address
+	defer func() { _ = s.kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
+	if err := s.createReady(ctx, source, &source.Status.Conditions); err != nil {
+		return err
+	}
+	return play(ctx, s)
 }
 
 // find lets the manager reach the source, at the same address as before.
@@ -115,24 +120,24 @@ func (s *stage) find(ctx context.Context) (err error) {
 }
 
 // lose refuses the connections of the manager to the source from now on.
-func (s *stage) lose(context.Context) error {
+func lose(_ context.Context, s *stage) error {
 	s.source.close()
 	return nil
 }
 
 // sourceAway loses the source for some time.
 func sourceAway(ctx context.Context, s *stage) error {
-	return errors.Join(s.lose(ctx), wait(ctx, time.Now().Add(away)), s.find(ctx))
+	return errors.Join(lose(ctx, s), lab.Pause(ctx, away), s.find(ctx))
 }
 
 // enforceChecks creates a VerificationPolicy that looks at the errors of the pods.
-func (s *stage) enforceChecks(ctx context.Context) error {
+func enforceChecks(ctx context.Context, s *stage) error {
 	failed := s.errorsBy(appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 1, MinEvents: 20}})
 	return s.enforce(ctx, bake, appv1alpha1.VerificationCheck{Name: "pods", Type: appv1alpha1.CheckPodHealth}, failed)
 }
 
 // compareErrors creates one that compares them with those of the old pods, and has the new ones wait until it can tell.
-func (s *stage) compareErrors(ctx context.Context) error {
+func compareErrors(ctx context.Context, s *stage) error {
 	compared := s.errorsBy(appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{
 		Baseline: appv1alpha1.BaselineConcurrent, Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5,
 	}})
@@ -154,47 +159,28 @@ func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha
 	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "slo"}}
 	policy.Spec.Mode, policy.Spec.Checks = appv1alpha1.CheckEnforce, checks
 	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = seconds, lookEvery, warmup
-	return s.createReady(ctx, policy, func() []metav1.Condition { return policy.Status.Conditions })
+	return s.createReady(ctx, policy, &policy.Status.Conditions)
 }
 
 // batchesEnd waits until the batches of the present release have ended: those of a release that failed at once are still in their bake.
-func (s *stage) batchesEnd(ctx context.Context) error {
-	return until(ctx, "the end of the batches", func(ctx context.Context) error {
-		_, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
+func batchesEnd(ctx context.Context, s *stage) error {
+	return awaits("the end of the batches", func(ctx context.Context, s seen) error {
 		var batches appv1alpha1.ChangePodList
 		if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
 		for i := range batches.Items {
 			batch := &batches.Items[i]
-			if metav1.IsControlledBy(batch, record) && batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
+			if metav1.IsControlledBy(batch, s.record) && batch.Status.Status != appv1alpha1.ChangePodExecuteDone {
 				return fmt.Errorf("ChangePod %s has the status %q", batch.Name, batch.Status.Status)
 			}
 		}
 		return nil
-	})
-}
-
-// createReady creates an object, and waits until the manager has found it usable.
-func (s *stage) createReady(ctx context.Context, object client.Object, conditions func() []metav1.Condition) error {
-	what := fmt.Sprintf("%T %s", object, object.GetName())
-	if err := s.write(ctx, what, func(ctx context.Context) error { return ignoreExists(s.kube.Create(ctx, object)) }); err != nil {
-		return err
-	}
-	return until(ctx, what, func(ctx context.Context) error {
-		err := s.kube.Get(ctx, client.ObjectKeyFromObject(object), object)
-		if err == nil && !meta.IsStatusConditionTrue(conditions(), appv1alpha1.ConditionReady) {
-			err = errors.New("it isn't ready")
-		}
-		return err
-	})
+	})(ctx, s)
 }
 
 // asked waits until the source was asked about the release that fails.
-func (s *stage) asked(ctx context.Context) error {
+func asked(ctx context.Context, s *stage) error {
 	return until(ctx, "a query", func(context.Context) error {
 		if records := s.calls.Records(s.namespace); len(records) == s.source.before || records[len(records)-1].Status != http.StatusOK {
 			return errors.New("the source wasn't asked")
@@ -228,24 +214,18 @@ func waitsFor(check string) step {
 
 // resulting waits for a result of a check.
 func resulting(check, what string, is func(*appv1alpha1.CheckResult) error) step {
-	return func(s *stage, ctx context.Context) error {
-		return until(ctx, what+" of the check "+check, func(ctx context.Context) error {
-			_, record, err := s.current(ctx)
-			if err != nil {
-				return err
+	return awaits(what+" of the check "+check, func(_ context.Context, s seen) error {
+		for i := range s.record.Status.Checks {
+			if result := &s.record.Status.Checks[i]; result.Name == check {
+				return is(result)
 			}
-			for i := range record.Status.Checks {
-				if result := &record.Status.Checks[i]; result.Name == check {
-					return is(result)
-				}
-			}
-			return errors.New("there is no result")
-		})
-	}
+		}
+		return errors.New("there is no result")
+	})
 }
 
 // crash makes the pod of the first batch crash, again and again.
-func (s *stage) crash(ctx context.Context) error {
+func crash(ctx context.Context, s *stage) error {
 	return s.write(ctx, "a pod that crashes", func(ctx context.Context) error {
 		_, record, err := s.current(ctx)
 		if err != nil {

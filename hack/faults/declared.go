@@ -91,18 +91,18 @@ func (h *half) install(ctx context.Context, keeper *keeper) error {
 // on once the verdict is withdrawn, is verified, and is rolled back on request.
 func declaredHeld(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).declare, (*stage).createWebApp, verified(1),
-		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
-		(*stage).readyOne, checked(2), withdrawn(1), (*stage).readyOne, verified(2),
+		declare, createWebApp, verified(1),
+		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
+		readyOne, checked(2), withdrawn(1), readyOne, verified(2),
 		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
 }
 
 // undeclaredHeld puts WebApps under change control, and takes them out of it while the rollout of one is held, which then goes on.
 func undeclaredHeld(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).declare, (*stage).createWebApp, verified(1),
-		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held,
-		(*stage).undeclare, (*stage).readyOne, (*stage).readyOne)
+		declare, createWebApp, verified(1),
+		slowRelease, readyOne, replaced, failed(1), suspended(2), held,
+		undeclare, readyOne, readyOne)
 }
 
 // undeclaredObjects are those that the operator writes to control a kind.
@@ -114,21 +114,19 @@ func undeclaredObjects() []string {
 }
 
 // declare puts WebApps under change control, unless they are.
-func (s *stage) declare(ctx context.Context) error {
-	if err := s.write(ctx, "the ControlledKind", func(ctx context.Context) error {
-		_, controlled, err := readWebApp()
-		if err != nil {
-			return err
-		}
-		return client.IgnoreAlreadyExists(s.kube.Create(ctx, controlled))
-	}); err != nil {
+func declare(ctx context.Context, s *stage) error {
+	_, controlled, err := readWebApp()
+	if err != nil {
+		return err
+	}
+	if err := s.created(ctx, "the ControlledKind", controlled); err != nil {
 		return err
 	}
 	return enforced(ctx, s.kube, s.kind)
 }
 
 // undeclare takes WebApps out of change control, and waits until the webhooks are no longer called for them.
-func (s *stage) undeclare(ctx context.Context) error {
+func undeclare(ctx context.Context, s *stage) error {
 	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: workload.ControlledKindName(s.kind)}}
 	if err := s.write(ctx, "the end of the ControlledKind", func(ctx context.Context) error {
 		return client.IgnoreNotFound(s.kube.Delete(ctx, controlled))
@@ -160,16 +158,14 @@ func (s *stage) undeclare(ctx context.Context) error {
 	})
 }
 
-func (s *stage) createWebApp(ctx context.Context) error {
-	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
-		template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&like.Spec.Template)
-		if err != nil {
-			return err
-		}
-		app := s.emptied().(*unstructured.Unstructured)
-		app.SetLabels(like.Labels)
-		app.Object["spec"] = map[string]any{"replicas": int64(heldReplicas), "template": template}
-		return s.kube.Create(ctx, app)
-	})
+func createWebApp(ctx context.Context, s *stage) error {
+	like := lab.Deployment(s.namespace, workloadName, heldReplicas)
+	template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&like.Spec.Template)
+	if err != nil {
+		return err
+	}
+	app := s.emptied().(*unstructured.Unstructured)
+	app.SetLabels(like.Labels)
+	app.Object["spec"] = map[string]any{"replicas": int64(heldReplicas), "template": template}
+	return s.created(ctx, "the first release", app)
 }

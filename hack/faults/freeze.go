@@ -37,10 +37,10 @@ const lockLength = time.Hour
 // freezeEnds parks a release until its freeze is deleted, holds the next one on its way, and lets a third pass by a BreakGlass.
 func freezeEnds(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).createSlowly, verified(1),
+		createSlowly, verified(1),
 		lock("parks", appv1alpha1.FreezeFinish), change("the second release", template("second", "")), frozen(2), unlock("parks"), verified(2),
-		slowRelease, (*stage).readyOne, (*stage).replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
-		(*stage).breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
+		slowRelease, readyOne, replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
+		breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
 }
 
 // severalThaw parks the releases of two workloads until their freeze is deleted. They go on one after the other.
@@ -48,18 +48,18 @@ func severalThaw(ctx context.Context, s *stage) error {
 	one := func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Thaw.Concurrent = 1 }
 	second := change("the second release", template("second", ""))
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), beside((*stage).create), beside(verified(1)),
+		createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
 		lock("parks", appv1alpha1.FreezeFinish, one), second, frozen(2), beside(second), beside(frozen(2)), unlock("parks"),
-		verified(2), beside(verified(2)), (*stage).thawedInTurn)
+		verified(2), beside(verified(2)), thawedInTurn)
 }
 
 // thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
-func (s *stage) thawedInTurn(ctx context.Context) error {
+func thawedInTurn(ctx context.Context, s *stage) error {
 	_, own, err := s.current(ctx)
 	if err != nil {
 		return err
 	}
-	return beside(func(beside *stage, ctx context.Context) error {
+	return beside(func(ctx context.Context, beside *stage) error {
 		_, other, err := beside.current(ctx)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *stage) thawedInTurn(ctx context.Context) error {
 			return fmt.Errorf("both releases were on their way: their records have %+v and %+v", own.Status.Conditions, other.Status.Conditions)
 		}
 		return nil
-	})(s, ctx)
+	})(ctx, s)
 }
 
 // wentOnAfter reports whether the freeze of a release ended when another release was verified, or later.
@@ -79,15 +79,13 @@ func wentOnAfter(record, other *appv1alpha1.ChangeWorkload) bool {
 }
 
 // createSlowly creates a Deployment that replaces one pod after another.
-func (s *stage) createSlowly(ctx context.Context) error {
-	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		return client.IgnoreAlreadyExists(s.kube.Create(ctx, lab.Deployment(s.namespace, workloadName, heldReplicas)))
-	})
+func createSlowly(ctx context.Context, s *stage) error {
+	return s.created(ctx, "the first release", lab.Deployment(s.namespace, workloadName, heldReplicas))
 }
 
 // lock freezes the namespace, and waits until the operator knows.
 func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1alpha1.ChangeFreezeSpec)) step {
-	return func(s *stage, ctx context.Context) error {
+	return func(ctx context.Context, s *stage) error {
 		freeze := &appv1alpha1.ChangeFreeze{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
 			Spec:       appv1alpha1.ChangeFreezeSpec{Expires: &metav1.Duration{Duration: lockLength}, Running: running},
@@ -95,9 +93,7 @@ func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1al
 		for _, edit := range edits {
 			edit(&freeze.Spec)
 		}
-		if err := s.write(ctx, "the freeze "+name, func(ctx context.Context) error {
-			return client.IgnoreAlreadyExists(s.kube.Create(ctx, freeze.DeepCopy()))
-		}); err != nil {
+		if err := s.created(ctx, "the freeze "+name, freeze); err != nil {
 			return err
 		}
 		return until(ctx, "the beginning of the freeze "+name, func(ctx context.Context) error {
@@ -113,7 +109,7 @@ func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1al
 }
 
 func unlock(name string) step {
-	return func(s *stage, ctx context.Context) error {
+	return func(ctx context.Context, s *stage) error {
 		return s.write(ctx, "the end of the freeze "+name, func(ctx context.Context) error {
 			return client.IgnoreNotFound(s.kube.Delete(ctx, &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
 		})
@@ -122,32 +118,25 @@ func unlock(name string) step {
 
 // frozen waits until a release waits for the end of a freeze.
 func frozen(release int64) step {
-	return func(s *stage, ctx context.Context) error {
-		return until(ctx, fmt.Sprintf("the freeze of release %d", release), func(ctx context.Context) error {
-			object, record, err := s.current(ctx)
-			switch {
-			case err != nil:
-				return err
-			case record.Spec.Release != release:
-				return fmt.Errorf("the workload is at release %d", record.Spec.Release)
-			case !decide.IsFrozen(record) || !s.kind.Rollout(object).Paused:
-				return fmt.Errorf("it is paused %t, and its record has %+v",
-					s.kind.Rollout(object).Paused, meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionFrozen))
-			}
-			return nil
-		})
-	}
+	return awaits(fmt.Sprintf("the freeze of release %d", release), func(_ context.Context, s seen) error {
+		paused := s.kind.Rollout(s.object).Paused
+		switch {
+		case s.record.Spec.Release != release:
+			return fmt.Errorf("the workload is at release %d", s.record.Spec.Release)
+		case !decide.IsFrozen(s.record) || !paused:
+			return fmt.Errorf("it is paused %t, and its record has %+v", paused, meta.FindStatusCondition(s.record.Status.Conditions, appv1alpha1.ConditionFrozen))
+		}
+		return nil
+	})
 }
 
 // breakGlass lets one release pass.
-func (s *stage) breakGlass(ctx context.Context) error {
-	return s.write(ctx, "the BreakGlass", func(ctx context.Context) error {
-		return client.IgnoreAlreadyExists(s.kube.Create(ctx, &appv1alpha1.BreakGlass{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "inc-7"},
-			Spec: appv1alpha1.BreakGlassSpec{
-				Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: workloadName}},
-				Overrides: []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideFreeze}, For: metav1.Duration{Duration: lockLength},
-			},
-		}))
+func breakGlass(ctx context.Context, s *stage) error {
+	return s.created(ctx, "the BreakGlass", &appv1alpha1.BreakGlass{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "inc-7"},
+		Spec: appv1alpha1.BreakGlassSpec{
+			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: workloadName}},
+			Overrides: []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideFreeze}, For: metav1.Duration{Duration: lockLength},
+		},
 	})
 }

@@ -18,17 +18,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -42,13 +41,13 @@ const (
 )
 
 // createInjected creates a Deployment whose template the webhook completes, which is its first release.
-func (s *stage) createInjected(ctx context.Context) error {
+func createInjected(ctx context.Context, s *stage) error {
 	return s.createLabelled(ctx, map[string]string{injectLabel: "true"})
 }
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
 func (h *half) inject(ctx context.Context, ca []byte) error {
-	address, err := serve(ctx, http.HandlerFunc(injector), anyPort, h.dir)
+	address, err := serve(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, anyPort, h.dir)
 	if err != nil {
 		return err
 	}
@@ -84,36 +83,21 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 }
 
 // injector is the webhook: it adds its annotation to a pod template without it.
-func injector(w http.ResponseWriter, r *http.Request) {
-	var review admissionv1.AdmissionReview
-	var deployment appsv1.Deployment
-	err := json.NewDecoder(r.Body).Decode(&review)
-	if err == nil && review.Request == nil {
-		err = errors.New("a review without a request")
+func injector(_ context.Context, request admission.Request) admission.Response {
+	deployment, at := &unstructured.Unstructured{}, []string{"spec", "template", "metadata", "annotations"}
+	if err := deployment.UnmarshalJSON(request.Object.Raw); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if err == nil {
-		err = json.Unmarshal(review.Request.Object.Raw, &deployment)
+	annotations, _, err := unstructured.NestedStringMap(deployment.Object, at...)
+	if err != nil || annotations[injectedAnnotation] != "" {
+		return admission.Allowed("")
 	}
+	if err := unstructured.SetNestedField(deployment.Object, "true", append(at, injectedAnnotation)...); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	content, err := deployment.MarshalJSON()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	if patch := injection(deployment.Spec.Template.Annotations); patch != nil {
-		review.Response.Patch, review.Response.PatchType = patch, ptr.To(admissionv1.PatchTypeJSONPatch)
-	}
-	review.Request = nil
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // fails only if the API server is gone
-}
-
-// injection returns the JSON patch that adds the annotation to those of a pod template, nil if it has it.
-func injection(annotations map[string]string) []byte {
-	switch {
-	case annotations[injectedAnnotation] != "":
-		return nil
-	case annotations == nil:
-		return fmt.Appendf(nil, `[{"op":"add","path":"/spec/template/metadata/annotations","value":{%q:"true"}}]`, injectedAnnotation)
-	}
-	return fmt.Appendf(nil, `[{"op":"add","path":"/spec/template/metadata/annotations/%s","value":"true"}]`, injectedAnnotation)
+	return admission.PatchResponseFromRaw(request.Object.Raw, content)
 }

@@ -25,26 +25,17 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 func main() {
 	var opts options
 	opts.bind(flag.CommandLine)
 	flag.Parse()
-	log.SetLogger(logr.Discard()) // the results have all errors
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := faults(ctx, opts, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "\nfaults: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("faults", func(ctx context.Context) error { return faults(ctx, opts, os.Stdout) })
 }
 
 // options select what to test.
@@ -97,10 +88,7 @@ func selects(list, name string) bool {
 // plans returns the plans of --only.
 func (o *options) plans() ([]plan, error) {
 	var plans []plan
-	for name := range strings.SplitSeq(o.only, ",") {
-		if name == "" {
-			continue
-		}
+	for name := range named(o.only) {
 		parsed, err := parsePlan(name)
 		if err != nil {
 			return nil, err

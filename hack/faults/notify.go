@@ -45,13 +45,13 @@ const (
 // What a faster course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.
 func releasesAreTold(ctx context.Context, s *stage) error {
 	told := func(release int64, types ...string) step {
-		return func(s *stage, ctx context.Context) error { return s.told(ctx, release, types...) }
+		return func(ctx context.Context, s *stage) error { return s.told(ctx, release, types...) }
 	}
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), told(1, started, deployed),
+		createDeployment, verified(1), told(1, started, deployed),
 		failed(1), suspended(1), told(1, started, deployed, incident),
 		change("the repair", template("repaired", repairing)), verified(2),
-		told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), (*stage).allTold)
+		told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), allTold)
 }
 
 // inbox is a receiver of CDEvents. The zero value is empty.
@@ -98,7 +98,7 @@ func (i *inbox) of(release int64) []string {
 }
 
 // withReceiver returns a play with a ChangeSubscription that tells a receiver of its own all events of the namespace.
-func withReceiver(play func(context.Context, *stage) error) func(context.Context, *stage) error {
+func withReceiver(play step) step {
 	return func(ctx context.Context, s *stage) error {
 		dir, err := os.MkdirTemp("", "altershield-receiver-")
 		if err != nil {
@@ -128,10 +128,10 @@ func withReceiver(play func(context.Context, *stage) error) func(context.Context
 			_ = s.kube.Delete(context.WithoutCancel(ctx), subscription)
 			_ = s.kube.Delete(context.WithoutCancel(ctx), secret)
 		}()
-		if err := s.write(ctx, "the Secret of the receiver", func(ctx context.Context) error { return ignoreExists(s.kube.Create(ctx, secret)) }); err != nil {
+		if err := s.created(ctx, "the Secret of the receiver", secret); err != nil {
 			return err
 		}
-		if err := s.createReady(ctx, subscription, func() []metav1.Condition { return subscription.Status.Conditions }); err != nil {
+		if err := s.createReady(ctx, subscription, &subscription.Status.Conditions); err != nil {
 			return err
 		}
 		return play(ctx, s)
@@ -149,7 +149,7 @@ func (s *stage) told(ctx context.Context, release int64, types ...string) error 
 }
 
 // allTold waits until the subscription knows that it delivered all events. It must not have given up any.
-func (s *stage) allTold(ctx context.Context) error {
+func allTold(ctx context.Context, s *stage) error {
 	return until(ctx, "the end of the messages", func(ctx context.Context) error {
 		var subscription appv1alpha1.ChangeSubscription
 		key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}

@@ -39,7 +39,7 @@ func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, 
 }
 
 // pending waits until the manager has seen all pods of the new release, none of them started.
-func (s *stage) pending(ctx context.Context) error {
+func pending(ctx context.Context, s *stage) error {
 	return until(ctx, "pods that don't start", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
 		if err != nil {
@@ -58,7 +58,7 @@ func (s *stage) pending(ctx context.Context) error {
 }
 
 // runPods starts all pending pods instead of the kubelet. They aren't ready yet, so that the rollout isn't over.
-func (s *stage) runPods(ctx context.Context) error {
+func runPods(ctx context.Context, s *stage) error {
 	return s.write(ctx, "the start of the pods", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
 		for i := range pods {
@@ -69,10 +69,10 @@ func (s *stage) runPods(ctx context.Context) error {
 }
 
 // readyPods makes all running pods ready instead of the kubelet.
-func (s *stage) readyPods(ctx context.Context) error { return s.ready(ctx, replicas) }
+func readyPods(ctx context.Context, s *stage) error { return s.ready(ctx, replicas) }
 
 // readyOne makes one of them ready.
-func (s *stage) readyOne(ctx context.Context) error { return s.ready(ctx, 1) }
+func readyOne(ctx context.Context, s *stage) error { return s.ready(ctx, 1) }
 
 func (s *stage) ready(ctx context.Context, count int) error {
 	return s.write(ctx, "pods that are ready", func(ctx context.Context) error {
@@ -91,7 +91,7 @@ func (s *stage) ready(ctx context.Context, count int) error {
 }
 
 // replaced waits until the rollout waits for one more pod, which is running and not ready.
-func (s *stage) replaced(ctx context.Context) error {
+func replaced(ctx context.Context, s *stage) error {
 	return until(ctx, "the next pod of the rollout", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodRunning)
 		if err == nil && len(pods) != 1 {
@@ -102,16 +102,12 @@ func (s *stage) replaced(ctx context.Context) error {
 }
 
 // held waits until the operator has paused the rollout.
-func (s *stage) held(ctx context.Context) error {
-	return until(ctx, "a rollout that is held", func(ctx context.Context) error {
-		object, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
-		paused := s.kind.Rollout(object).Paused
-		if held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !paused || held != strconv.FormatInt(record.Spec.Release, 10) {
+func held(ctx context.Context, s *stage) error {
+	return awaits("a rollout that is held", func(_ context.Context, s seen) error {
+		paused := s.kind.Rollout(s.object).Paused
+		if held := s.object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !paused || held != strconv.FormatInt(s.record.Spec.Release, 10) {
 			return fmt.Errorf("paused is %t, the hold %q", paused, held)
 		}
 		return nil
-	})
+	})(ctx, s)
 }

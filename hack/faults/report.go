@@ -18,7 +18,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +29,7 @@ import (
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // written is a plan in the file of results.
@@ -196,26 +196,11 @@ func report(out io.Writer, file string, results []result, took time.Duration) er
 		showDifferences(out, tried.differences)
 		fmt.Fprintf(out, "    repeat it with: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
 	}
-	if err := save(file, results, took, plans); err != nil {
+	if err := lab.Save(file, map[string]any{"seconds": took.Seconds(), "counts": count(results), "plans": plans}); err != nil {
 		return err
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d plans ended differently from an undisturbed run", len(failed), len(results))
-	}
-	return nil
-}
-
-// save writes the file of results.
-func save(file string, results []result, took time.Duration, plans []written) error {
-	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(results), "plans": plans}, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(file), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(file, append(content, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
 }

@@ -18,11 +18,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -35,7 +34,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -133,7 +131,7 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		}
 		h.lab.Server.SetCallbackURL("http://" + address)
 	}
-	return m, errors.Join(h.hurry(ctx), h.enforced(ctx))
+	return m, errors.Join(h.lab.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
 }
 
 // called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
@@ -191,18 +189,15 @@ func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, e
 	if err != nil {
 		return nil, fmt.Errorf("parsing the address of the API server: %w", err)
 	}
-	authority := x509.NewCertPool()
-	if !authority.AppendCertsFromPEM(rest.AnonymousClientConfig(h.lab.Plane.Config()).CAData) {
-		return nil, errors.New("the authority of the API server is not a certificate")
-	}
 	// The proxy has no client certificate: the API server authenticates the token of the client.
-	m.api = proxy.New(proxy.Options{
-		Target: target, IsWrite: proxy.KubernetesWrite, Kill: m.keeper.kill,
-		Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableCompression: true,
-		},
-	})
-	address, _, err := m.api.ServeTLS(ctx, filepath.Join(h.dir, "tls.crt"), filepath.Join(h.dir, "tls.key"))
+	unknown := rest.AnonymousClientConfig(h.lab.Plane.Config())
+	unknown.DisableCompression = true
+	transport, err := rest.TransportFor(unknown)
+	if err != nil {
+		return nil, fmt.Errorf("trusting the API server: %w", err)
+	}
+	m.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: m.keeper.kill, Transport: transport})
+	address, err := serve(ctx, m.api, anyPort, h.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +213,8 @@ func serve(ctx context.Context, handler http.Handler, at, certificate string) (a
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
-	go func() { // ends with the context
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)} // it would only log the faults
+	go func() {                                                                                                      // ends with the context
 		if certificate == "" {
 			_ = server.Serve(listener)
 		} else {
@@ -228,18 +223,4 @@ func serve(ctx context.Context, handler http.Handler, at, certificate string) (a
 	}()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return listener.Addr().String(), nil
-}
-
-// hurry shortens the time after which stuck releases are rolled back.
-func (h *half) hurry(ctx context.Context) error {
-	return until(ctx, "the setting "+appv1alpha1.ConfigStuckRollback, func(ctx context.Context) error {
-		setting := &appv1alpha1.OpsConfigInfo{}
-		key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: appv1alpha1.ConfigStuckRollback}
-		if err := h.lab.Kube.Get(ctx, key, setting); err != nil {
-			return err
-		}
-		before := setting.DeepCopy()
-		setting.Spec.Content = stuckAfter.String()
-		return h.lab.Kube.Patch(ctx, setting, client.MergeFrom(before))
-	})
 }

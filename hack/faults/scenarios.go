@@ -45,7 +45,7 @@ type scenario struct {
 	checked bool
 	// measured reports whether checks look at metrics of the pods.
 	measured bool
-	play     func(context.Context, *stage) error
+	play     step
 	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
@@ -70,8 +70,8 @@ func scenarios() []scenario {
 		{name: "first-nodes", kind: daemonset.Kind{}, play: daemonSetFirstNodes},
 		{name: "freeze", play: freezeEnds},
 		{name: "thaw", play: severalThaw},
-		{name: "steps", play: pacedInSteps((*stage).create)},
-		{name: "steps-before", play: pacedInSteps((*stage).create, withTraffic(appv1alpha1.TrafficBefore))},
+		{name: "steps", play: pacedInSteps(createDeployment)},
+		{name: "steps-before", play: pacedInSteps(createDeployment, withTraffic(appv1alpha1.TrafficBefore))},
 		{name: "steps-partition", kind: statefulset.Kind{}, play: pacedInSteps(createStatefulSet(heldReplicas))},
 		{name: "steps-nodes", kind: daemonset.Kind{}, play: pacedInSteps(createDaemonSet(nil))},
 		{name: "undo", play: undoneWhenItFails},
@@ -103,29 +103,27 @@ func (s scenario) of() workload.Kind { return cmp.Or[workload.Kind](s.kind, depl
 
 const replicas = 2
 
-func (s *stage) create(ctx context.Context) error { return s.createLabelled(ctx, nil) }
+func createDeployment(ctx context.Context, s *stage) error { return s.createLabelled(ctx, nil) }
 
 func (s *stage) createLabelled(ctx context.Context, labels map[string]string) error {
-	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		created := lab.Deployment(s.namespace, s.name, replicas)
-		maps.Copy(created.Labels, labels)
-		// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
-		created.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
-		return s.kube.Create(ctx, created)
-	})
+	deployment := lab.Deployment(s.namespace, s.name, replicas)
+	maps.Copy(deployment.Labels, labels)
+	// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
+	deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
+	return s.created(ctx, "the first release", deployment)
 }
 
 // walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
 func walkthrough(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), (*stage).remember, failed(1), suspended(1), moment, (*stage).denied,
+		createDeployment, verified(1), remember, failed(1), suspended(1), moment, denied,
 		change("the repair", template("repaired", repairing)), verified(2))
 }
 
 // stuckGoesBack makes a release whose pods never start.
 func stuckGoesBack(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1),
+		createDeployment, verified(1),
 		change("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
 		verified(3))
 }
@@ -133,45 +131,45 @@ func stuckGoesBack(ctx context.Context, s *stage) error {
 // startsLate makes a release whose pods take some time to start.
 func startsLate(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1),
+		createDeployment, verified(1),
 		change("a release that starts late", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
-		(*stage).pending, moment, (*stage).runPods, (*stage).readyPods, verified(2))
+		pending, moment, runPods, readyPods, verified(2))
 }
 
 // heldHalfway makes a release that fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook
 // completes. It is rolled back on request.
 func heldHalfway(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).createInjected, verified(1),
+		createInjected, verified(1),
 		change("the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`),
-		(*stage).readyOne, failed(1), suspended(2), (*stage).held,
+		readyOne, failed(1), suspended(2), held,
 		change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
-		moment, (*stage).askToGoBack, verified(3))
+		moment, askToGoBack, verified(3))
 }
 
 // goesBackOnRequest rolls a verified release back to the previous one.
 func goesBackOnRequest(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), change("the second release", template("second", "")), verified(2),
+		createDeployment, verified(1), change("the second release", template("second", "")), verified(2),
 		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
 }
 
 // serverFailsARelease makes AlterShield Server pass a release, and fail the last pod of the next one.
 func serverFailsARelease(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), (*stage).failLastBatch, change("the second release", template("second", "")),
-		suspended(2), (*stage).denied)
+		createDeployment, verified(1), failLastBatch, change("the second release", template("second", "")),
+		suspended(2), denied)
 }
 
 // repairUnderAServer makes AlterShield Server fail the last pod of the first release, and pass the repair.
 func repairUnderAServer(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).failLastBatch, (*stage).create, suspended(1), change("the repair", template("repaired", repairing)), verified(2))
+		failLastBatch, createDeployment, suspended(1), change("the repair", template("repaired", repairing)), verified(2))
 }
 
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
 // rollout may or may not be over.
-func (s *stage) failLastBatch(context.Context) error {
+func failLastBatch(_ context.Context, s *stage) error {
 	s.lab.Server.AddRule(altershield.Rule{
 		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + workloadName,
 		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
@@ -179,37 +177,30 @@ func (s *stage) failLastBatch(context.Context) error {
 	return nil
 }
 
-type step = func(*stage, context.Context) error
+// step is something that users do, or wait for.
+type step = func(context.Context, *stage) error
 
 func inTurn(ctx context.Context, s *stage, steps ...step) error {
 	for _, act := range steps {
-		if err := act(s, ctx); err != nil {
+		if err := act(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func verified(release int64) step {
-	return func(s *stage, ctx context.Context) error { return s.verified(ctx, release) }
-}
-
-func suspended(release int64) step {
-	return func(s *stage, ctx context.Context) error { return s.suspended(ctx, release) }
-}
-
 // failed sets the verdict of the n-th batch of the current release to unpass.
 func failed(batch int64) step {
-	return func(s *stage, ctx context.Context) error {
+	return func(ctx context.Context, s *stage) error {
 		return s.judge(ctx, batch, appv1alpha1.VerdictUnpass, "find error")
 	}
 }
 
 // withdrawn sets it to pass.
 func withdrawn(batch int64) step {
-	return func(s *stage, ctx context.Context) error { return s.judge(ctx, batch, appv1alpha1.VerdictPass, "") }
+	return func(ctx context.Context, s *stage) error { return s.judge(ctx, batch, appv1alpha1.VerdictPass, "") }
 }
 
 func change(what, patch string) step {
-	return func(s *stage, ctx context.Context) error { return s.patch(ctx, what, patch) }
+	return func(ctx context.Context, s *stage) error { return s.patch(ctx, what, patch) }
 }

@@ -32,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -49,8 +48,8 @@ const (
 func statefulSetHeld(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		createStatefulSet(heldReplicas), verified(1),
-		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
-		(*stage).readyOne, checked(2), // a pod that isn't ready would block the repair
+		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
+		readyOne, checked(2), // a pod that isn't ready would block the repair
 		repairedSet, verified(3))
 }
 
@@ -58,7 +57,7 @@ func statefulSetHeld(ctx context.Context, s *stage) error {
 func daemonSetHeld(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		createDaemonSet(nil), verified(1),
-		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
+		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
 		repairedSet, verified(3))
 }
 
@@ -73,9 +72,9 @@ func daemonSetFirstNodes(ctx context.Context, s *stage) error {
 func statefulSetParked(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		createStatefulSet(parkedReplicas), verified(1),
-		slowRelease, (*stage).readyOne, (*stage).readyOne, (*stage).readyOne, (*stage).replaced, failed(3), suspended(2), (*stage).held,
+		slowRelease, readyOne, readyOne, readyOne, replaced, failed(3), suspended(2), held,
 		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
-		(*stage).parked, repairedSet, verified(3))
+		parked, repairedSet, verified(3))
 }
 
 // permit grants the manager the permissions of a component.
@@ -124,82 +123,62 @@ func enforced(ctx context.Context, kube client.Reader, of workload.Kind) error {
 }
 
 // slowRelease is a release whose pods run, and are ready once the harness makes them so.
-func slowRelease(s *stage, ctx context.Context) error {
+func slowRelease(ctx context.Context, s *stage) error {
 	return s.patch(ctx, "the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`)
 }
 
 // repairedSet is the repair of that release.
-func repairedSet(s *stage, ctx context.Context) error {
+func repairedSet(ctx context.Context, s *stage) error {
 	return s.patch(ctx, "the repair", fmt.Sprintf(
 		`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`, repairing))
 }
 
 func createStatefulSet(replicas int32) step {
-	return func(s *stage, ctx context.Context) error {
-		return s.write(ctx, "the first release", func(ctx context.Context) error {
-			like := lab.Deployment(s.namespace, workloadName, replicas)
-			return s.kube.Create(ctx, &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
-				Replicas: ptr.To(replicas), Selector: like.Spec.Selector, Template: like.Spec.Template,
-			}})
-		})
+	return func(ctx context.Context, s *stage) error {
+		like := lab.Deployment(s.namespace, workloadName, replicas)
+		return s.created(ctx, "the first release", &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
+			Replicas: ptr.To(replicas), Selector: like.Spec.Selector, Template: like.Spec.Template,
+		}})
 	}
 }
 
 // createDaemonSet creates a DaemonSet with one pod on each of some nodes.
 func createDaemonSet(annotations map[string]string) step {
-	return func(s *stage, ctx context.Context) error {
-		return s.write(ctx, "the first release", func(ctx context.Context) error {
-			like := lab.Deployment(s.namespace, workloadName, heldReplicas)
-			like.Annotations = annotations
-			var names []string
-			for i := range heldReplicas {
-				names = append(names, fmt.Sprintf("node-%d", i+1))
-			}
-			nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-				{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
-			}}
-			like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
-			}}
-			return s.kube.Create(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
-				Selector: like.Spec.Selector, Template: like.Spec.Template,
-			}})
-		})
+	return func(ctx context.Context, s *stage) error {
+		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
+		like.Annotations = annotations
+		var names []string
+		for i := range heldReplicas {
+			names = append(names, fmt.Sprintf("node-%d", i+1))
+		}
+		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
+		}}
+		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
+		}}
+		return s.created(ctx, "the first release", &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
+			Selector: like.Spec.Selector, Template: like.Spec.Template,
+		}})
 	}
 }
 
 // checked waits until the n-th batch of the current release is checked.
 func checked(batch int64) step {
-	return func(s *stage, ctx context.Context) error {
-		return until(ctx, fmt.Sprintf("the check of batch %d", batch), func(ctx context.Context) error {
-			_, record, err := s.current(ctx)
-			if err != nil {
-				return err
-			}
-			changePod := &appv1alpha1.ChangePod{}
-			if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, batch)), changePod); err != nil {
-				return err
-			}
-			if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
-				return fmt.Errorf("it has the status %q", changePod.Status.Status)
-			}
-			return nil
-		})
-	}
+	return awaits(fmt.Sprintf("the check of batch %d", batch), func(ctx context.Context, s seen) error {
+		_, err := lab.CheckedBatch(ctx, s.kube, s.record, batch)
+		return err
+	})
 }
 
 // parked waits until all pods of a StatefulSet came back as before its parked release, whose template stays.
-func (s *stage) parked(ctx context.Context) error {
-	return until(ctx, "a parked release", func(ctx context.Context) error {
-		object, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
-		set, ok := object.(*appsv1.StatefulSet)
+func parked(ctx context.Context, s *stage) error {
+	return awaits("a parked release", func(_ context.Context, s seen) error {
+		set, ok := s.object.(*appsv1.StatefulSet)
 		switch {
 		case !ok:
-			return fmt.Errorf("it is a %T", object)
-		case !meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionParked):
+			return fmt.Errorf("it is a %T", s.object)
+		case !meta.IsStatusConditionTrue(s.record.Status.Conditions, appv1alpha1.ConditionParked):
 			return errors.New("the condition Parked isn't true")
 		case set.Spec.Template.Annotations == nil:
 			return errors.New("the template is not that of the release")
@@ -207,5 +186,5 @@ func (s *stage) parked(ctx context.Context) error {
 			return fmt.Errorf("%d pods are of the release, %d of any are ready", set.Status.UpdatedReplicas, set.Status.ReadyReplicas)
 		}
 		return nil
-	})
+	})(ctx, s)
 }

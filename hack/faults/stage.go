@@ -25,6 +25,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,6 +71,26 @@ type stage struct {
 	inbox *inbox
 }
 
+// seen is the workload of a stage with the record of its current release.
+type seen struct {
+	*stage
+	object client.Object
+	record *appv1alpha1.ChangeWorkload
+}
+
+// awaits waits until something holds for the workload and its record.
+func awaits(what string, holds func(context.Context, seen) error) step {
+	return func(ctx context.Context, s *stage) error {
+		return until(ctx, what, func(ctx context.Context) error {
+			object, record, err := s.current(ctx)
+			if err != nil {
+				return err
+			}
+			return holds(ctx, seen{s, object, record})
+		})
+	}
+}
+
 // until polls until holds returns nil. Its error says what is missing.
 func until(ctx context.Context, what string, holds func(context.Context) error) error {
 	return lab.Until(ctx, patience, what, holds)
@@ -87,6 +108,26 @@ func (s *stage) write(ctx context.Context, what string, act func(context.Context
 		return err
 	})
 	return errors.Join(refused, err)
+}
+
+// created creates an object, unless an earlier attempt has whose answer was lost.
+func (s *stage) created(ctx context.Context, what string, object client.Object) error {
+	return s.write(ctx, what, func(ctx context.Context) error { return client.IgnoreAlreadyExists(s.kube.Create(ctx, object)) })
+}
+
+// createReady creates an object, and waits until the manager has found it usable.
+func (s *stage) createReady(ctx context.Context, object client.Object, conditions *[]metav1.Condition) error {
+	what := fmt.Sprintf("%T %s", object, object.GetName())
+	if err := s.created(ctx, what, object); err != nil {
+		return err
+	}
+	return until(ctx, what, func(ctx context.Context) error {
+		err := s.kube.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if err == nil && !meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady) {
+			err = errors.New("it isn't ready")
+		}
+		return err
+	})
 }
 
 func (s *stage) key(name string) client.ObjectKey {
@@ -113,10 +154,10 @@ func (s *stage) phrase() string { return workload.Phrase(s.kind, s.name) }
 
 // beside makes a step of the workload one of another workload in the namespace.
 func beside(act step) step {
-	return func(s *stage, ctx context.Context) error {
+	return func(ctx context.Context, s *stage) error {
 		other := *s
 		other.name = otherName
-		return act(&other, ctx)
+		return act(ctx, &other)
 	}
 }
 
@@ -137,23 +178,19 @@ func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.Change
 }
 
 // verified waits until a release has reached Success and its record is the only one of the workload.
-func (s *stage) verified(ctx context.Context, release int64) error {
-	return until(ctx, fmt.Sprintf("the success of release %d", release), func(ctx context.Context) error {
-		object, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
+func verified(release int64) step {
+	return awaits(fmt.Sprintf("the success of release %d", release), func(ctx context.Context, s seen) error {
 		var all appv1alpha1.ChangeWorkloadList
 		if err := s.kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
-		all.Items = slices.DeleteFunc(all.Items, func(one appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&one, object) })
-		_, suspended := object.GetLabels()[appv1alpha1.LabelSuspend]
-		if record.Spec.Release != release || record.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
+		all.Items = slices.DeleteFunc(all.Items, func(one appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&one, s.object) })
+		_, suspended := s.object.GetLabels()[appv1alpha1.LabelSuspend]
+		if s.record.Spec.Release != release || s.record.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
 			return fmt.Errorf("the workload is at release %d with status %q, suspended %t, of %d records",
-				record.Spec.Release, record.Status.Status, suspended, len(all.Items))
+				s.record.Spec.Release, s.record.Status.Status, suspended, len(all.Items))
 		}
-		return s.cleared(ctx, record)
+		return s.cleared(ctx, s.record)
 	})
 }
 
@@ -177,22 +214,18 @@ func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload)
 }
 
 // suspended waits until a release has suspended the workload.
-func (s *stage) suspended(ctx context.Context, release int64) error {
-	return until(ctx, fmt.Sprintf("the suspension by release %d", release), func(ctx context.Context) error {
-		object, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
-		_, suspended := object.GetLabels()[appv1alpha1.LabelSuspend]
-		if record.Spec.Release != release || record.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
-			return fmt.Errorf("the workload is at release %d with status %q, suspended %t", record.Spec.Release, record.Status.Status, suspended)
+func suspended(release int64) step {
+	return awaits(fmt.Sprintf("the suspension by release %d", release), func(_ context.Context, s seen) error {
+		_, suspended := s.object.GetLabels()[appv1alpha1.LabelSuspend]
+		if s.record.Spec.Release != release || s.record.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
+			return fmt.Errorf("the workload is at release %d with status %q, suspended %t", s.record.Spec.Release, s.record.Status.Status, suspended)
 		}
 		return nil
 	})
 }
 
 // denied makes a release that has to be denied, because the workload is suspended.
-func (s *stage) denied(ctx context.Context) error {
+func denied(ctx context.Context, s *stage) error {
 	err := s.patch(ctx, "the denial of a release", template("denied", ""))
 	if err == nil {
 		return errors.New("a release of the suspended workload was admitted")
@@ -210,16 +243,7 @@ func (s *stage) judge(ctx context.Context, batch int64, verdict appv1alpha1.Verd
 		if err != nil {
 			return err
 		}
-		changePod := &appv1alpha1.ChangePod{}
-		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, batch)), changePod); err != nil {
-			return err
-		}
-		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
-			return fmt.Errorf("ChangePod %s has the status %q", changePod.Name, changePod.Status.Status)
-		}
-		before := changePod.DeepCopy()
-		lab.Judge(changePod, verdict, message)
-		return s.kube.Status().Patch(ctx, changePod, client.MergeFrom(before))
+		return lab.JudgeBatch(ctx, s.kube, record, batch, verdict, message)
 	})
 }
 

@@ -31,13 +31,14 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // trouble is a failure at one moment of a scenario. It tempts the operator to take an irreversible step: the workload has
 // to stay unchanged.
 type trouble struct {
 	name   string
-	strike func(context.Context, *stage) error
+	strike step
 }
 
 const (
@@ -60,7 +61,7 @@ func findTrouble(scenario, name string) (*trouble, error) {
 }
 
 // moment is when the trouble of a plan strikes, if it has one.
-func moment(s *stage, ctx context.Context) error {
+func moment(ctx context.Context, s *stage) error {
 	if s.trouble == nil {
 		return nil
 	}
@@ -105,7 +106,7 @@ func stalePods(ctx context.Context, s *stage) error {
 	}
 	s.api.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: patience, Times: 1})
 	defer s.api.Disturb(proxy.Disturbance{})
-	return errors.Join(s.runPods(ctx), wait(ctx, late))
+	return errors.Join(runPods(ctx, s), lab.Pause(ctx, time.Until(late)))
 }
 
 // apiServerAway stops the API server until pods would be late, and starts them a moment after it is back.
@@ -120,7 +121,7 @@ func apiServerAway(ctx context.Context, s *stage) error {
 	if long := time.Now().Add(outage); long.After(late) {
 		late = long
 	}
-	return errors.Join(wait(ctx, late), s.lab.StartAPIServer(ctx), s.runPodsSoon(ctx))
+	return errors.Join(lab.Pause(ctx, time.Until(late)), s.lab.StartAPIServer(ctx), runPodsSoon(ctx, s))
 }
 
 // managerAway stops the manager until pods would be late, and starts them a moment after it is back.
@@ -129,16 +130,16 @@ func managerAway(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return wait(ctx, late) }), s.runPodsSoon(ctx))
+	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return lab.Pause(ctx, time.Until(late)) }), runPodsSoon(ctx, s))
 }
 
 // runPodsSoon gives the manager some time before the pods start, and some after that.
-func (s *stage) runPodsSoon(ctx context.Context) error {
-	return errors.Join(wait(ctx, time.Now().Add(quiet)), s.runPods(ctx), wait(ctx, time.Now().Add(quiet)))
+func runPodsSoon(ctx context.Context, s *stage) error {
+	return errors.Join(lab.Pause(ctx, quiet), runPods(ctx, s), lab.Pause(ctx, quiet))
 }
 
 // pastOf starts a new manager that sees some resources as they were at the remembered revision, and all others as they are.
-func pastOf(resources ...string) func(context.Context, *stage) error {
+func pastOf(resources ...string) step {
 	return func(ctx context.Context, s *stage) error {
 		defer s.api.Disturb(proxy.Disturbance{})
 		if err := s.keeper.away(ctx, func(context.Context) error {
@@ -147,7 +148,7 @@ func pastOf(resources ...string) func(context.Context, *stage) error {
 		}); err != nil {
 			return err
 		}
-		return wait(ctx, time.Now().Add(quiet))
+		return lab.Pause(ctx, quiet)
 	}
 }
 
@@ -157,7 +158,7 @@ func unawareClient(ctx context.Context, s *stage) error {
 }
 
 // askToGoBack requests a rollback; an unaware client does so with its file.
-func (s *stage) askToGoBack(ctx context.Context) error {
+func askToGoBack(ctx context.Context, s *stage) error {
 	if s.trouble == nil {
 		return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
 	}
@@ -180,7 +181,7 @@ func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Depl
 }
 
 // remember stores the current revision of the API server.
-func (s *stage) remember(ctx context.Context) error {
+func remember(ctx context.Context, s *stage) error {
 	var list appv1alpha1.ChangePodList
 	if err := s.kube.List(ctx, &list, client.Limit(1)); err != nil {
 		return fmt.Errorf("reading the revision of the API server: %w", err)
@@ -199,15 +200,4 @@ func (s *stage) late(ctx context.Context) (time.Time, error) {
 		}
 	}
 	return last.Add(stuckAfter + beyond), err
-}
-
-func wait(ctx context.Context, end time.Time) error {
-	timer := time.NewTimer(time.Until(end))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

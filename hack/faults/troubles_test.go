@@ -30,13 +30,13 @@ import (
 )
 
 // struck returns the result of a trouble that strikes a Deployment.
-func struck(t *testing.T, strike func(context.Context, *stage) error) (*stage, error) {
+func struck(t *testing.T, strike step) (*stage, error) {
 	sleeping := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
 	s := &stage{kube: fake.NewClientBuilder().WithObjects(sleeping).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop", kind: deployment.Kind{}, name: workloadName}
 	if strike != nil {
 		s.trouble = &trouble{name: "a-trouble", strike: strike}
 	}
-	return s, moment(s, t.Context())
+	return s, moment(t.Context(), s)
 }
 
 func TestMomentIsPassedWithoutATrouble(t *testing.T) {

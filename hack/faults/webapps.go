@@ -20,7 +20,6 @@ import (
 	"context"
 	"reflect"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -67,15 +66,8 @@ type webApps struct {
 
 // run runs the controller until the context ends.
 func (w webApps) run(ctx context.Context) {
-	tick := time.NewTicker(lab.Glance)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			w.reconcileAll(ctx)
-		}
+	for lab.Pause(ctx, lab.Glance) == nil {
+		w.reconcileAll(ctx)
 	}
 }
 

@@ -20,11 +20,8 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -32,12 +29,8 @@ import (
 	"time"
 )
 
-const (
-	// headerTimeout is how long a client may take to send the headers of a request.
-	headerTimeout = 10 * time.Second
-	// writeTimeout bounds a write whose client may be gone.
-	writeTimeout = 30 * time.Second
-)
+// writeTimeout bounds a write whose client may be gone.
+const writeTimeout = 30 * time.Second
 
 // Options configure a proxy.
 type Options struct {
@@ -94,36 +87,6 @@ func New(options Options) *Proxy {
 		ErrorLog: log.New(io.Discard, "", 0), // it would only log the faults
 	}
 	return p
-}
-
-// ServeTLS serves on 127.0.0.1 with a certificate until the context ends. It returns the address, and a function that waits for
-// the end.
-func (p *Proxy) ServeTLS(ctx context.Context, certFile, keyFile string) (address string, wait func() error, err error) {
-	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return "", nil, fmt.Errorf("starting the fault proxy: %w", err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, fmt.Errorf("starting the fault proxy: %w", err)
-	}
-	protocols := &http.Protocols{}
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0), Protocols: protocols,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.ServeTLS(listener, "", "") }()
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	return listener.Addr().String(), func() error {
-		defer stop()
-		if err := <-served; ctx.Err() == nil {
-			return err
-		}
-		return nil
-	}, nil
 }
 
 // ServeHTTP forwards a request, or applies the fault planned for it.

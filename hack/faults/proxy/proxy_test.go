@@ -18,15 +18,12 @@ package proxy_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +33,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 // upstream is a server that records its requests, and the proxy in front of it.
@@ -239,30 +235,6 @@ func TestParsePositionReadsAPositionAsItIsWritten(t *testing.T) {
 	}
 	_, err = proxy.ParseMode("late")
 	g.Expect(err).To(MatchError(ContainSubstring("is not one of the faults")))
-}
-
-func TestServeTLSToClientsThatTrustIt(t *testing.T) {
-	g, up, dir := NewWithT(t), behind(t, created), t.TempDir()
-	ca, err := cluster.NewServingCert(dir)
-	g.Expect(err).NotTo(HaveOccurred())
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	address, wait, err := up.ServeTLS(ctx, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
-	g.Expect(err).NotTo(HaveOccurred())
-	trusted := x509.NewCertPool()
-	g.Expect(trusted.AppendCertsFromPEM(ca)).To(BeTrue())
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trusted}}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+changePods, nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	response, err := client.Do(request)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
-	g.Expect(response.StatusCode).To(Equal(201))
-	g.Expect(response.Proto).To(Equal("HTTP/2.0"))
-	stop()
-	g.Expect(wait()).To(Succeed())
-	_, _, err = up.ServeTLS(t.Context(), "absent.crt", "absent.key")
-	g.Expect(err).To(MatchError(ContainSubstring("starting the fault proxy")))
 }
 
 // deaf is a client that is gone when its answer arrives.
