@@ -78,12 +78,7 @@ func (c clients) String() string {
 }
 
 // runAdmission measures how long writes of Deployments take in an opted-in namespace and in one without webhooks.
-func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { b.closed(l.Close(ctx)) }()
+func runAdmission(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 	if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
 		return nil, err
 	}
@@ -219,16 +214,12 @@ func (c clients) write(ctx context.Context, kube client.Client, kind written, op
 	if c.count > 1 {
 		return took, atOnce(ctx, c.group, one)
 	}
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
 	for i := range c.group {
 		if err := one(ctx, i); err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
+		if err := lab.Pause(ctx, pace); err != nil {
+			return nil, err
 		}
 	}
 	return took, nil

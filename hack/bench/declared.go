@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -34,53 +36,48 @@ const (
 // declaredSetup names a setup with one of the kinds, or their comparison.
 func declaredSetup(s setup, kind string) string { return s.String() + ", " + kind }
 
-// withGadgets opens a lab with the declared kind and its controller.
-func withGadgets(ctx context.Context, b *bench, do func(l *lab.Lab) error) error {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-	if err != nil {
-		return err
+// withGadgets measures a load with the declared kind and its controller.
+func withGadgets(run measurement) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+		if err := (setup{batch: 100}).prepare(ctx, l); err != nil { // which installs the CRD of ControlledKinds
+			return nil, err
+		}
+		if err := declare(ctx, l); err != nil {
+			return nil, err
+		}
+		stop, err := startStandIn(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		figures, err := run(ctx, b, l)
+		return figures, errors.Join(err, stop())
 	}
-	defer func() { b.closed(l.Close(ctx)) }()
-	if err := (setup{batch: 100}).prepare(ctx, l); err != nil { // which installs the CRD of ControlledKinds
-		return err
-	}
-	if err := declare(ctx, l); err != nil {
-		return err
-	}
-	stop, err := startStandIn(ctx, l)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(l), stop())
 }
 
 // runDeclared measures the same releases of Deployments and of a declared kind.
-func runDeclared(size fleet) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) (figures []Figure, err error) {
-		err = withGadgets(ctx, b, func(l *lab.Lab) error {
-			fleets := []fleet{size, size}
-			fleets[0].namespace, fleets[1].namespace, fleets[1].declared = "deployments", "gadgets", true
-			for _, f := range fleets {
-				if err := l.Namespace(ctx, f.namespace, true); err != nil {
-					return err
-				}
-				if err := awaitDeclared(ctx, l, f.namespace); err != nil {
-					return err
-				}
-				if _, err := f.create(ctx, l, true); err != nil {
-					return err
-				}
+func runDeclared(size fleet) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) (figures []Figure, err error) {
+		fleets := []fleet{size, size}
+		fleets[0].namespace, fleets[1].namespace, fleets[1].declared = "deployments", "gadgets", true
+		for _, f := range fleets {
+			if err := l.Namespace(ctx, f.namespace, true); err != nil {
+				return nil, err
 			}
-			for _, s := range []setup{{batch: 1}, {batch: 10}} {
-				some, err := releaseBoth(ctx, b, l, s, fleets)
-				if err != nil {
-					return err
-				}
-				figures = append(figures, some...)
+			if err := awaitDeclared(ctx, l, f.namespace); err != nil {
+				return nil, err
 			}
-			return nil
-		})
-		return figures, err
+			if _, err := f.create(ctx, l, true); err != nil {
+				return nil, err
+			}
+		}
+		for _, s := range []setup{{batch: 1}, {batch: 10}} {
+			some, err := releaseBoth(ctx, b, l, s, fleets)
+			if err != nil {
+				return nil, err
+			}
+			figures = append(figures, some...)
+		}
+		return figures, nil
 	}
 }
 
@@ -156,5 +153,52 @@ func declaredFigures(s setup, fleets []fleet, samples [][]sample) []Figure {
 			Load: loadDeclared, Setup: declaredSetup(s, setupCompared), Name: what.name, Summary: ratio(values[1], values[0]),
 		})
 	}
+	return figures
+}
+
+func writtenGadgets() written {
+	return written{
+		kind:     gadgetKind(),
+		create:   func(namespace, name string) (client.Object, error) { return gadget(lab.Deployment(namespace, name, 0)) },
+		webhooks: []string{"/mutate-kind", "/validate-kind"},
+	}
+}
+
+// runDeclaredAdmission measures how long writes of Deployments and of a declared kind take, with and without webhooks.
+func runDeclaredAdmission(ctx context.Context, b *bench, l *lab.Lab) (figures []Figure, err error) {
+	if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
+		return nil, err
+	}
+	if err := l.Namespace(ctx, "probe", true); err != nil {
+		return nil, err
+	}
+	if err := awaitDeclared(ctx, l, "probe"); err != nil {
+		return nil, err
+	}
+	for _, who := range []clients{{count: 1, groups: 3, group: 20}, {count: 8, groups: 3, group: 160}} {
+		took, err := who.run(ctx, l, writtenDeployments(), writtenGadgets())
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, admittedFigures(who, took[0], took[1])...)
+	}
+	return figures, nil
+}
+
+// admittedFigures compares writes of a declared kind with those of Deployments.
+func admittedFigures(who clients, deployments, declared admitted) []Figure {
+	name := func(kind string) string { return who.String() + ", " + kind }
+	figures := deployments.figures(loadDeclaredAdmission, name(setupDeployments))
+	figures = append(figures, declared.figures(loadDeclaredAdmission, name(setupDeclared))...)
+	compare := func(what string, percent float64) {
+		for _, operation := range operations() {
+			figures = append(figures, Figure{
+				Load: loadDeclaredAdmission, Setup: name(setupCompared), Name: operation + ": " + what + " with webhooks",
+				Summary: ratio([]float64{percentile(declared.with[operation], percent)}, []float64{percentile(deployments.with[operation], percent)}),
+			})
+		}
+	}
+	compare("p50", 50)
+	compare("p99", 99)
 	return figures
 }

@@ -39,14 +39,9 @@ const (
 
 // runDeclaredRest measures the memory that objects of a declared kind take in the cache, and with the records of their releases, beside
 // Deployments of the same size.
-func runDeclaredRest(cached, released int) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) (figures []Figure, err error) {
-		err = withGadgets(ctx, b, func(l *lab.Lab) (err error) {
-			r := declaredRest{bench: b, lab: l}
-			figures, err = r.run(ctx, cached, released)
-			return err
-		})
-		return figures, err
+func runDeclaredRest(cached, released int) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+		return (&declaredRest{bench: b, lab: l}).run(ctx, cached, released)
 	}
 }
 
@@ -82,7 +77,7 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, settleFor); err != nil {
+	if err := lab.Pause(ctx, settleFor); err != nil {
 		return nil, err
 	}
 	ended, err := heapOf(ctx, r.address)
@@ -139,7 +134,7 @@ func (r *declaredRest) heap(ctx context.Context, with string) (float64, error) {
 	if err := awaitDeclared(ctx, r.lab, "gadgets"); err != nil {
 		return 0, err
 	}
-	if err := pause(ctx, settleFor); err != nil {
+	if err := lab.Pause(ctx, settleFor); err != nil {
 		return 0, err
 	}
 	r.address = address

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // Names of loads.
@@ -44,6 +46,21 @@ const (
 	loadDeclaredRest      = "declared-rest"
 )
 
+// measurement measures the operator in a lab.
+type measurement func(context.Context, *bench, *lab.Lab) ([]Figure, error)
+
+// inLab returns a load that is measured in a lab of its own.
+func inLab(run measurement) func(context.Context, *bench) ([]Figure, error) {
+	return func(ctx context.Context, b *bench) ([]Figure, error) {
+		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { b.closed(l.Close(ctx)) }()
+		return run(ctx, b, l)
+	}
+}
+
 // load is a load to measure the operator under.
 type load struct {
 	name string
@@ -55,9 +72,9 @@ type load struct {
 // loads returns all loads, the one for smoke tests first.
 func loads() []load {
 	roll := func(name string, rolled fleet) func(context.Context, *bench) ([]Figure, error) {
-		return func(ctx context.Context, b *bench) ([]Figure, error) {
-			return rolling{name: name, fleet: rolled, setups: b.setups, rounds: b.report.Rounds}.run(ctx, b)
-		}
+		return inLab(func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+			return rolling{name: name, fleet: rolled, setups: b.setups, rounds: b.report.Rounds}.run(ctx, b, l)
+		})
 	}
 	return []load{
 		{name: loadTiny, run: roll(loadTiny, fleet{deployments: 5, replicas: 4})},
@@ -65,17 +82,17 @@ func loads() []load {
 		{name: loadFiveHundred, run: roll(loadFiveHundred, fleet{deployments: 500, replicas: 10})},
 		{name: loadOne, run: roll(loadOne, fleet{deployments: 1, replicas: 2000})},
 		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 10, replicas: 10, late: true})},
-		{name: loadAdmission, always: true, run: runAdmission},
-		{name: loadVerdict, always: true, run: runVerdict},
-		{name: loadStuck, always: true, run: runStuck(20)},
-		{name: loadRest, run: runRest(1000, 10_000)},
+		{name: loadAdmission, always: true, run: inLab(runAdmission)},
+		{name: loadVerdict, always: true, run: inLab(runVerdict)},
+		{name: loadStuck, always: true, run: inLab(runStuck(20))},
+		{name: loadRest, run: inLab(runRest(1000, 10_000))},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
 		{name: loadScale, run: runScale([]int{1000, 3000, 10_000})},
-		{name: loadPlugin, run: runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000})},
-		{name: loadRecords, run: runRecords(chains{workloads: 100, releases: 100})},
-		{name: loadDeclared, run: runDeclared(fleet{deployments: 50, replicas: 10})},
-		{name: loadDeclaredAdmission, run: runDeclaredAdmission},
-		{name: loadDeclaredRest, run: runDeclaredRest(2000, 1000)},
+		{name: loadPlugin, run: inLab(runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000}))},
+		{name: loadRecords, run: inLab(runRecords(chains{workloads: 100, releases: 100}))},
+		{name: loadDeclared, run: inLab(withGadgets(runDeclared(fleet{deployments: 50, replicas: 10})))},
+		{name: loadDeclaredAdmission, run: inLab(withGadgets(runDeclaredAdmission))},
+		{name: loadDeclaredRest, run: inLab(withGadgets(runDeclaredRest(2000, 1000)))},
 	}
 }
 

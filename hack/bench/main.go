@@ -20,20 +20,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // bench is a run of the benchmark.
@@ -69,19 +65,13 @@ func main() {
 	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which slow it down; empty: none")
 	peers := flag.Bool("peers", false, "compare with Argo Rollouts and Kruise Rollouts, built from their Go modules, which takes some minutes the first time")
 	flag.Parse()
-	ctrl.SetLogger(logr.Discard())
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if *full {
 		*setups = "1,10,100,server-1,server-10,server-100"
 		if *loads == "" {
 			*loads = strings.Join(loadNames()[1:], ",")
 		}
 	}
-	if err := b.run(ctx, *loads, *setups, *out, *peers); err != nil {
-		fmt.Fprintf(os.Stderr, "\nbench: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("bench", func(ctx context.Context) error { return b.run(ctx, *loads, *setups, *out, *peers) })
 }
 
 func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) error {
@@ -137,12 +127,8 @@ func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) 
 
 // tell prints the figures and writes them to a file.
 func (b *bench) tell(table io.Writer, file string) error {
-	content, err := json.MarshalIndent(b.report, "", "  ")
-	if err != nil {
+	if err := lab.Save(file, b.report); err != nil {
 		return err
-	}
-	if err := os.WriteFile(file, append(content, '\n'), 0o644); err != nil { //nolint:gosec // not a secret
-		return fmt.Errorf("writing the figures: %w", err)
 	}
 	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in total\n",
 		b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)

@@ -46,14 +46,9 @@ func pluginCommands(many, big fleet) []pluginCommand {
 }
 
 // runPlugin measures how long a user waits for commands of the plugin, whose program starts anew each time.
-func runPlugin(many, big fleet) func(context.Context, *bench) ([]Figure, error) {
+func runPlugin(many, big fleet) measurement {
 	many.namespace, big.namespace = "many", "big"
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { b.closed(l.Close(ctx)) }()
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 		if err := (setup{batch: 100}).prepare(ctx, l); err != nil {
 			return nil, err
 		}

@@ -44,13 +44,8 @@ type chains struct {
 }
 
 // runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
-func runRecords(kept chains) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { b.closed(l.Close(ctx)) }()
+func runRecords(kept chains) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 		if err := l.Namespace(ctx, recordsNamespace, true); err != nil {
 			return nil, err
 		}

@@ -35,13 +35,8 @@ const (
 
 // runRest measures the resource usage of an idle operator: without objects, with Deployments whose releases are verified,
 // with many more of Deployments without pods, and the same with the test server.
-func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { b.closed(l.Close(ctx)) }()
+func runRest(idle, finished int) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 		var figures []Figure
 		step := func(name string, s setup, added fleet) error {
 			if added.deployments > 0 {
@@ -68,7 +63,7 @@ func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error)
 		if err := l.Serve(ctx, altershield.Options{}); err != nil {
 			return nil, err
 		}
-		err = step(restServed, setup{batch: 1, server: true}, fleet{})
+		err := step(restServed, setup{batch: 1, server: true}, fleet{})
 		return figures, err
 	}
 }
@@ -79,7 +74,7 @@ func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Fi
 	if err != nil {
 		return nil, err
 	}
-	watched, err := measure(ctx, l, func() (times, error) { return times{}, pause(ctx, restFor) })
+	watched, err := measure(ctx, l, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
 	if err != nil {
 		return nil, err
 	}
@@ -113,17 +108,5 @@ func restFigures(name string, writes int, now process.Usage, cpu time.Duration, 
 		one(cpuTime, "ms/s", cpu.Seconds()*1000/restFor.Seconds()),
 		one("memory of the manager", "MiB", float64(now.Memory)/mebibyte),
 		one("heap after garbage collection", "MiB", heap/mebibyte),
-	}
-}
-
-// pause waits for a duration or the end of the context.
-func pause(ctx context.Context, length time.Duration) error {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

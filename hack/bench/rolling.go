@@ -34,13 +34,8 @@ type rolling struct {
 	rounds int
 }
 
-// run rolls out the fleet in a lab of its own, interleaved: each setup once per round. The first round is dropped.
-func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { b.closed(l.Close(ctx)) }()
+// run rolls out the fleet, interleaved: each setup once per round. The first round is dropped.
+func (r rolling) run(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 	if slices.ContainsFunc(r.setups, func(s setup) bool { return s.server }) {
 		if err := l.Serve(ctx, altershield.Options{}); err != nil {
 			return nil, err

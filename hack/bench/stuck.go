@@ -38,13 +38,8 @@ const (
 )
 
 // runStuck measures the time from the deadline of the pods to the rollback, for many releases at once that can't start.
-func runStuck(count int) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { b.closed(l.Close(ctx)) }()
+func runStuck(count int) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 		if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
 			return nil, err
 		}

@@ -41,12 +41,7 @@ const (
 )
 
 // runVerdict measures the time from a bad verdict to the label that suspends the Deployment, one at a time.
-func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { b.closed(l.Close(ctx)) }()
+func runVerdict(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 	// The test server doesn't wait for a receiver: there is room for all callbacks.
 	told := make(chan altershield.Callback, 2*verdicts)
 	if err := l.Serve(ctx, altershield.Options{PreDelay: checkTakes, OnCallback: func(c altershield.Callback) { told <- c }}); err != nil {
