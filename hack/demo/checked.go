@@ -54,11 +54,8 @@ func releasePasses(ctx context.Context, s *stage, server *altershield.Server) er
 	if err := s.must(ctx, "patched", "patch", "deployment", "sleep", "--type=merge", "-p", template("good", "")); err != nil {
 		return err
 	}
-	name, err := current(ctx, s)
+	name, err := s.succeeds(ctx)
 	if err != nil {
-		return err
-	}
-	if err := s.await(ctx, expectRows([]string{name, "Success"}), "get", "changeworkloads"); err != nil {
 		return err
 	}
 	var checked [][]string
@@ -131,14 +128,8 @@ func reasonIsShown(ctx context.Context, s *stage) error {
 	if err := s.must(ctx, "failed its check: error rate: 5xx above 1%", "describe", "changeworkload", name); err != nil {
 		return err
 	}
-	printed, failed, err := s.run(ctx, "patch", "deployment", "sleep", "--type=merge", "-p", template("worse", ""))
-	if err != nil {
-		return err
-	}
-	if !failed || !strings.Contains(printed, "error rate: 5xx above 1%") {
-		return errors.New("the next release should be denied, with the reason")
-	}
-	return nil
+	return s.denied(ctx, "error rate: 5xx above 1%", "the next release should be denied, with the reason",
+		"patch", "deployment", "sleep", "--type=merge", "-p", template("worse", ""))
 }
 
 func ordersAreClosed(ctx context.Context, s *stage, server *altershield.Server) error {
@@ -147,11 +138,7 @@ func ordersAreClosed(ctx context.Context, s *stage, server *altershield.Server) 
 	if err := s.must(ctx, "patched", "patch", "deployment", "sleep", "--type=merge", "-p", repair); err != nil {
 		return err
 	}
-	name, err := current(ctx, s)
-	if err != nil {
-		return err
-	}
-	if err := s.await(ctx, expectRows([]string{name, "Success"}), "get", "changeworkloads"); err != nil {
+	if _, err := s.succeeds(ctx); err != nil {
 		return err
 	}
 	return expectFinishes(s, server, "SUCCESS", "CANCEL", "SUCCESS")

@@ -26,9 +26,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -43,16 +41,12 @@ func main() {
 	installed := flag.String("cluster", "", "kubeconfig `file`: play with the kubectl on the PATH in the namespace default of that cluster, where the operator "+
 		"is installed without a server; empty: on a cluster of its own")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	play := func() error { return demo(ctx, *manager, *config, *samples, os.Stdout) }
-	if *installed != "" {
-		play = func() error { return onCluster(ctx, *installed, *samples, os.Stdout) }
-	}
-	if err := play(); err != nil {
-		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("demo", func(ctx context.Context) error {
+		if *installed != "" {
+			return onCluster(ctx, *installed, *samples, os.Stdout)
+		}
+		return demo(ctx, *manager, *config, *samples, os.Stdout)
+	})
 }
 
 // onCluster plays the scenes without a server on a cluster with the operator, and leaves the Deployment sleep there.

@@ -23,17 +23,16 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-const (
-	// patience is how long a state may take to be reached on a slow machine.
-	patience = 2 * time.Minute
-	// glance is the interval between two reads of the state.
-	glance = 200 * time.Millisecond
-)
+// patience is how long a state may take to be reached on a slow machine.
+const patience = 2 * time.Minute
 
 // stage is the cluster on which the walkthrough plays, as seen by kubectl.
 type stage struct {
@@ -79,31 +78,46 @@ func (s *stage) must(ctx context.Context, want string, args ...string) error {
 	return nil
 }
 
+// denied runs a command that has to fail and print the given text; should says so.
+func (s *stage) denied(ctx context.Context, want, should string, args ...string) error {
+	printed, failed, err := s.run(ctx, args...)
+	if err != nil {
+		return err
+	}
+	if !failed || !strings.Contains(printed, want) {
+		return errors.New(should)
+	}
+	return nil
+}
+
 // await repeats a command quietly until its output is as wanted, then runs it visibly.
 func (s *stage) await(ctx context.Context, wanted func(printed string) error, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-	for {
+	if err := lab.Until(ctx, patience, "kubectl "+strings.Join(args, " "), func(ctx context.Context) error {
 		printed, failed, err := s.quietly(ctx, args...)
+		if err == nil && failed {
+			err = errors.New("it failed")
+		}
+		if err == nil {
+			err = wanted(printed)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; it prints:\n%s", err, printed)
 		}
-		if failed {
-			return fmt.Errorf("kubectl %s failed: %s", strings.Join(args, " "), printed)
-		}
-		missing := wanted(printed)
-		if missing == nil {
-			_, _, err = s.run(ctx, args...)
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("after %s kubectl %s still prints:\n%s%w", patience, strings.Join(args, " "), printed, missing)
-		case <-tick.C:
-		}
+		return nil
+	}); err != nil {
+		return err
 	}
+	_, _, err := s.run(ctx, args...)
+	return err
+}
+
+// succeeds waits until the current release of the Deployment is the only one, and verified, and returns the name of its ChangeWorkload.
+func (s *stage) succeeds(ctx context.Context, output ...string) (string, error) {
+	name, err := current(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return name, s.await(ctx, expectRows([]string{name, "Success"}), append([]string{"get", "changeworkloads"}, output...)...)
 }
 
 // quietly runs a kubectl command without showing it; the error is non-nil only if the command could not run.
@@ -162,18 +176,13 @@ func (r *recording) String() string {
 
 // awaitRow waits until a row that begins with these cells was printed.
 func (r *recording) awaitRow(ctx context.Context, want ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-	for !hasRow(r.String(), want...) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("a row %s should have been printed at some time, not only:\n%s", strings.Join(want, "  "), r)
-		case <-tick.C:
+	return lab.Until(ctx, patience, "a row "+strings.Join(want, "  "), func(context.Context) error {
+		printed := r.String()
+		if !slices.ContainsFunc(rows(printed), func(row []string) bool { return begins(row, want) }) {
+			return fmt.Errorf("only these were printed:\n%s", printed)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // quoted quotes arguments for a shell.
@@ -207,10 +216,15 @@ func expectRows(want ...[]string) func(string) error {
 			return fmt.Errorf("expected %d rows, got %d", len(want), len(got))
 		}
 		for i := range want {
-			if len(got[i]) < len(want[i]) || strings.Join(got[i][:len(want[i])], " ") != strings.Join(want[i], " ") {
+			if !begins(got[i], want[i]) {
 				return fmt.Errorf("row %d should begin with: %s", i+1, strings.Join(want[i], "  "))
 			}
 		}
 		return nil
 	}
+}
+
+// begins reports whether a row begins with some cells.
+func begins(row, cells []string) bool {
+	return len(row) >= len(cells) && slices.Equal(row[:len(cells)], cells)
 }

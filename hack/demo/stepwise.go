@@ -77,12 +77,8 @@ func firstPodCrashes(ctx context.Context, s *stage) error {
 }
 
 func repairIsPaced(ctx context.Context, s *stage) error {
-	printed, failed, err := s.run(ctx, releaseOrders("slow")...)
-	if err != nil {
+	if err := s.denied(ctx, "statefulset orders is suspended", "the next release should be denied", releaseOrders("slow")...); err != nil {
 		return err
-	}
-	if !failed || !strings.Contains(printed, "statefulset orders is suspended") {
-		return errors.New("the next release should be denied")
 	}
 	watched, err := s.watch(ctx, "get", "changeworkloads", "-n", "shop", "--watch", "--no-headers")
 	if err != nil {

@@ -95,8 +95,8 @@ func releaseIsSuspended(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := expectFirstRow(table, release+"--x--1", "ExecuteDone", "PostFinish"); err != nil {
-		return err
+	if got := rows(table); len(got) == 0 || !begins(got[0], []string{release + "--x--1", "ExecuteDone", "PostFinish"}) {
+		return errors.New("the first batch should have ended with PostFinish")
 	}
 	pods, failed, err := s.quietly(ctx, "get", "changeworkload", release, "-o", "jsonpath={.status.defenseCheckFailPods}")
 	if err != nil || failed || !strings.Contains(pods, `"verdict":"unpass"`) {
@@ -108,14 +108,6 @@ func releaseIsSuspended(ctx context.Context, s *stage) error {
 		}
 		return nil
 	}, "get", "deployment", "sleep", "-L", "altershield.defense.antgroup.com/suspend")
-}
-
-func expectFirstRow(table string, want ...string) error {
-	got := rows(table)
-	if len(got) == 0 || len(got[0]) < len(want) || strings.Join(got[0][:len(want)], " ") != strings.Join(want, " ") {
-		return fmt.Errorf("the first row should begin with: %s", strings.Join(want, "  "))
-	}
-	return nil
 }
 
 // only expects one ChangeWorkload, with a status.
@@ -131,15 +123,8 @@ func only(status string) func(string) error {
 const nextRelease = `{"spec":{"template":{"metadata":{"labels":{"test":"test"}}}}}`
 
 func nextReleaseIsDenied(ctx context.Context, s *stage) error {
-	printed, failed, err := s.run(ctx, "patch", "deployment", "sleep", "--type=merge", "-p", nextRelease)
-	if err != nil {
-		return err
-	}
 	denial := `Error from server (deployment sleep is suspended): admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`
-	if !failed || !strings.Contains(printed, denial+"\n") {
-		return fmt.Errorf("the patch should be denied with: %s", denial)
-	}
-	return nil
+	return s.denied(ctx, denial+"\n", "the patch should be denied with: "+denial, "patch", "deployment", "sleep", "--type=merge", "-p", nextRelease)
 }
 
 func otherChangesPass(ctx context.Context, s *stage) error {
@@ -172,15 +157,6 @@ func repairGetsIn(ctx context.Context, s *stage) error {
 	}
 	fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", watched)
 	return nil
-}
-
-func hasRow(table string, want ...string) bool {
-	for _, row := range rows(table) {
-		if len(row) >= len(want) && strings.Join(row[:len(want)], " ") == strings.Join(want, " ") {
-			return true
-		}
-	}
-	return false
 }
 
 func normalReleasesWork(ctx context.Context, s *stage) error {
