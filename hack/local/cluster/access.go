@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
@@ -86,13 +87,8 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name,
 }
 
 func (c *Cluster) serviceAccountToken(ctx context.Context, namespace, name string) (string, error) {
-	clients, err := kubernetes.NewForConfig(c.admin)
-	if err != nil {
-		return "", fmt.Errorf("create a client: %w", err)
-	}
-	seconds := tokenSeconds
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	request, err = clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(tokenSeconds)}}
+	request, err := c.clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("request a token of service account %s/%s (is it among the installed objects?): %w", namespace, name, err)
 	}
@@ -178,6 +174,9 @@ func (c *Cluster) writeKubeconfigs() error {
 		return fmt.Errorf("read %s: %w", c.Kubeconfig(), err)
 	}
 	c.admin.QPS = -1 // no limit on our side
+	if c.clients, err = kubernetes.NewForConfig(c.admin); err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
 	return nil
 }
 

@@ -29,6 +29,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
@@ -82,6 +83,7 @@ type RealNodes struct {
 type Cluster struct {
 	options   Options
 	admin     *rest.Config
+	clients   kubernetes.Interface
 	processes []*process.Process // in the order of their start
 	started   []*process.Process // those started by Start
 }

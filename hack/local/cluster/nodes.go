@@ -25,39 +25,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 )
 
 // startNodes creates the fake nodes and waits until they are ready and the default service account exists.
 func (c *Cluster) startNodes(ctx context.Context) error {
-	clients, err := kubernetes.NewForConfig(c.admin)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
 	c.logf("waiting for %d nodes", c.options.Nodes)
 	for i := range c.options.Nodes {
 		node := fakeNode(fmt.Sprintf("node-%d", i+1))
-		_, err := clients.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+		_, err := c.clients.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %s: %w", node.Name, err)
 		}
 	}
-	return c.await(ctx, "nodes and the default service account", ready(clients, c.options.Nodes))
+	return c.await(ctx, "nodes and the default service account", c.nodesReady(c.options.Nodes))
 }
 
 // NodesReady returns nil once the real nodes have joined and pods can run on all of them, otherwise the reason.
 func (c *Cluster) NodesReady(ctx context.Context) error {
-	clients, err := kubernetes.NewForConfig(c.admin)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
-	return ready(clients, len(c.options.Real.Names))(ctx)
+	return c.nodesReady(len(c.options.Real.Names))(ctx)
 }
 
-// ready returns a condition that holds once the given number of nodes exist and pods can run on all of them.
-func ready(clients kubernetes.Interface, count int) func(context.Context) error {
+// nodesReady returns a condition that holds once the given number of nodes exist and pods can run on all of them.
+func (c *Cluster) nodesReady(count int) func(context.Context) error {
 	return func(ctx context.Context) error {
-		nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		nodes, err := c.clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -69,7 +60,7 @@ func ready(clients kubernetes.Interface, count int) func(context.Context) error 
 				return fmt.Errorf("node %s is not ready", node.Name)
 			}
 		}
-		_, err = clients.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		_, err = c.clients.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	}
 }
