@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -77,18 +78,20 @@ func declare(ctx context.Context, l *lab.Lab) error {
 
 // awaitDeclared waits until the API server calls the webhooks of the declared kind in an opted-in namespace.
 func awaitDeclared(ctx context.Context, l *lab.Lab, namespace string) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, declaredTimeout, true, func(ctx context.Context) (done bool, err error) {
-		object, err := gadget(lab.Deployment(namespace, "probe", 0))
-		if err != nil {
-			return false, err
-		}
-		err = l.Kube.Create(ctx, object, client.DryRunAll)
-		return err == nil && object.GetLabels()[appv1alpha1.LabelVersion] != "", nil // the webhooks of a new manager may not answer yet
-	})
+	object, err := gadget(lab.Deployment(namespace, "probe", 0))
 	if err != nil {
-		return fmt.Errorf("waiting until %s are under control: %w", gadgetKinds, err)
+		return err
 	}
-	return nil
+	return lab.Until(ctx, declaredTimeout, "waiting until "+gadgetKinds+" are under control", func(ctx context.Context) error {
+		probe := object.DeepCopy()
+		if err := l.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
+			return err // the webhooks of a new manager may not answer yet
+		}
+		if probe.GetLabels()[appv1alpha1.LabelVersion] == "" {
+			return errors.New("a Gadget gets no version")
+		}
+		return nil
+	})
 }
 
 // undeclare deletes the ControlledKind and returns how long its end took.

@@ -25,9 +25,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,26 +64,14 @@ func (l *Lab) SetBatch(ctx context.Context, size int) error {
 // Set changes a setting of the operator.
 func (l *Lab) Set(ctx context.Context, name string, enable bool, content string) error {
 	key := client.ObjectKey{Namespace: operator.Namespace, Name: name}
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, settingWait, true, func(ctx context.Context) (done bool, err error) {
+	return Until(ctx, settingWait, "changing OpsConfigInfo "+key.String(), func(ctx context.Context) error {
 		var setting appv1alpha1.OpsConfigInfo
 		if err := l.Kube.Get(ctx, key, &setting); err != nil {
-			return false, client.IgnoreNotFound(err) // the leader creates it
+			return err // the leader creates it
 		}
 		setting.Spec.Enable, setting.Spec.Content = enable, content
-		err = l.Kube.Update(ctx, &setting)
-		return err == nil, ignoreConflict(err)
+		return l.Kube.Update(ctx, &setting)
 	})
-	if err != nil {
-		return fmt.Errorf("changing OpsConfigInfo %s: %w", key, err)
-	}
-	return nil
-}
-
-func ignoreConflict(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
 }
 
 // Position returns the current end of the audit log, for RequestsSince.

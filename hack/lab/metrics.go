@@ -17,8 +17,11 @@ limitations under the License.
 package lab
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -50,14 +53,6 @@ func (l *Lab) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error)
 
 // MetricsOf reads the metrics of one of several managers.
 func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[string]*dto.MetricFamily, error) {
-	families, err := l.readMetrics(ctx, manager.MetricsAddress())
-	if err != nil {
-		return nil, fmt.Errorf("reading the manager's metrics: %w", err)
-	}
-	return families, nil
-}
-
-func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {
 	if l.bearer == "" {
 		config, err := l.Account(ctx, metricsReader, metricsRole)
 		if err != nil {
@@ -71,20 +66,12 @@ func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
+	content, err := get(ctx, reader, "https://"+manager.MetricsAddress()+"/metrics")
 	if err != nil {
 		return nil, err
-	}
-	response, err := reader.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the manager answers %s", response.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(response.Body)
+	return parser.TextToMetricFamilies(bytes.NewReader(content))
 }
 
 // Account creates a service account with the permissions of a ClusterRole, and returns the configuration of its client.
@@ -103,4 +90,26 @@ func (l *Lab) Account(ctx context.Context, name, role string) (*rest.Config, err
 		}
 	}
 	return l.Plane.ServiceAccountConfig(ctx, account.Namespace, name)
+}
+
+// Profile reads a profile of the manager, such as "heap?gc=1", from the address of its --pprof-bind-address.
+func Profile(ctx context.Context, address, name string) ([]byte, error) {
+	return get(ctx, http.DefaultClient, "http://"+address+"/debug/pprof/"+name)
+}
+
+// get reads what the manager serves at a URL.
+func get(ctx context.Context, reader *http.Client, url string) (content []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := reader.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking the manager: %w", err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking the manager: %s answers %s", url, response.Status)
+	}
+	return io.ReadAll(response.Body)
 }

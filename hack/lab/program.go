@@ -19,15 +19,53 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
+
+// Glance is the interval between two looks at a state that is waited for.
+const Glance = 100 * time.Millisecond
+
+// Pause waits for a duration or the end of the context, whose error it returns.
+func Pause(ctx context.Context, length time.Duration) error {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Until polls until holds returns nil, for as long as the patience. Its error says what is missing.
+func Until(whole context.Context, patience time.Duration, what string, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(whole, patience)
+	defer cancel()
+	last := errors.New("it was never checked")
+	for {
+		if err := holds(ctx); err == nil {
+			return nil
+		} else if ctx.Err() == nil {
+			last = err
+		}
+		if Pause(ctx, Glance) == nil {
+			continue
+		}
+		if whole.Err() != nil {
+			return fmt.Errorf("%s: %w", what, context.Cause(whole))
+		}
+		return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
+	}
+}
 
 // Main runs a program until it ends or is asked to. It exits with 1 after an error.
 func Main(name string, run func(context.Context) error) {
