@@ -93,24 +93,15 @@ func OfDocument(document []byte, name string) (*Schema, error) {
 // schemas are allowed.
 func resolve(schema *Schema, schemas map[string]*Schema) {
 	for name, property := range schema.Properties {
-		schema.Properties[name] = target(property, schemas)
-		resolveInline(schema.Properties[name], property, schemas)
+		schema.Properties[name] = resolved(property, schemas)
 	}
 	if schema.Items != nil {
-		items := schema.Items
-		schema.Items = target(items, schemas)
-		resolveInline(schema.Items, items, schemas)
+		schema.Items = resolved(schema.Items, schemas)
 	}
 }
 
-// resolveInline continues in a child that is not a reference.
-func resolveInline(resolved, written *Schema, schemas map[string]*Schema) {
-	if resolved == written {
-		resolve(written, schemas)
-	}
-}
-
-func target(schema *Schema, schemas map[string]*Schema) *Schema {
+// resolved returns the schema that another one refers to, or the other one with its children resolved.
+func resolved(schema *Schema, schemas map[string]*Schema) *Schema {
 	ref := schema.Ref
 	if ref == "" && len(schema.AllOf) == 1 {
 		ref = schema.AllOf[0].Ref
@@ -118,5 +109,6 @@ func target(schema *Schema, schemas map[string]*Schema) *Schema {
 	if found := schemas[strings.TrimPrefix(ref, "#/components/schemas/")]; found != nil {
 		return found
 	}
+	resolve(schema, schemas)
 	return schema
 }

@@ -29,6 +29,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
+	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
@@ -200,19 +201,12 @@ func commentOf(node *yaml.Node) string {
 	}
 }
 
-func ruleOf(node *yaml.Node) (rbacv1.PolicyRule, error) {
-	var fields struct {
-		APIGroups       []string `yaml:"apiGroups"`
-		Resources       []string `yaml:"resources"`
-		ResourceNames   []string `yaml:"resourceNames"`
-		NonResourceURLs []string `yaml:"nonResourceURLs"`
-		Verbs           []string `yaml:"verbs"`
+func ruleOf(node *yaml.Node) (rule rbacv1.PolicyRule, err error) {
+	content, err := yaml.Marshal(node)
+	if err == nil {
+		err = k8syaml.Unmarshal(content, &rule)
 	}
-	err := node.Decode(&fields)
-	return rbacv1.PolicyRule{
-		APIGroups: fields.APIGroups, Resources: fields.Resources, ResourceNames: fields.ResourceNames,
-		NonResourceURLs: fields.NonResourceURLs, Verbs: fields.Verbs,
-	}, err
+	return rule, err
 }
 
 // explained is a grant with its reasons.
