@@ -54,7 +54,7 @@ func main() {
 	loads := flag.String("loads", "", "`loads` to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: those that take a quarter of an hour in total")
 	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of `batches`, separated by commas; server-10: the test server checks batches of 10; unlabelled-10: finished pods get no label; "+
 		"unchecked-10: no VerificationPolicy; paced-10: two steps, and three checks more")
-	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some three hours")
+	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some five hours")
 	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
 	flag.IntVar(&b.report.Rounds, "rounds", 2, "number of rounds that count; one more runs first and is dropped")
 	flag.StringVar(&b.report.Commit, "commit", "", "commit that is measured, for the report")

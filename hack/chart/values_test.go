@@ -51,7 +51,7 @@ func effects() map[string]effect {
 		"image.pullSecrets": {[]string{`image.pullSecrets=[{"name":"registry"}]`}, managerDeployment, pod + ".imagePullSecrets", `[{"name":"registry"}]`},
 		"replicas":          {[]string{"replicas=3"}, managerDeployment, ".spec.replicas", "3"},
 		"resources.requests.cpu": {[]string{"resources.requests.cpu=2"}, managerDeployment, manager + ".resources",
-			`{"limits":{"memory":"512Mi"},"requests":{"cpu":2,"memory":"128Mi"}}`},
+			`{"limits":{"memory":"1Gi"},"requests":{"cpu":2,"memory":"128Mi"}}`},
 		"resources.requests.memory": {[]string{"resources.requests.memory=1Gi"}, managerDeployment, manager + ".resources.requests.memory", "1Gi"},
 		"resources.limits.memory":   {[]string{"resources.limits=null"}, managerDeployment, manager + ".resources.limits", ""},
 		"env":                       {[]string{`env=[{"name":"GOMEMLIMIT","value":"1GiB"}]`}, managerDeployment, manager + ".env", `[{"name":"GOMEMLIMIT","value":"1GiB"}]`},
