@@ -18,7 +18,7 @@ package chart
 
 import (
 	"bytes"
-	"fmt"
+	"context"
 	"io/fs"
 	"maps"
 	"os"
@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
@@ -60,18 +61,8 @@ func look(path string, _ fs.DirEntry, err error) error {
 	return err
 }
 
-// helmPath builds Helm, which takes minutes the first time, and returns its path.
-var helmPath = sync.OnceValues(func() (string, error) {
-	cmd := exec.Command("go", "tool", "-n", "-modfile=hack/tools/helm/go.mod", "helm")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	var problems bytes.Buffer
-	cmd.Stderr = &problems
-	path, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("building helm: %w: %s", err, problems.String())
-	}
-	return strings.TrimSpace(string(path)), nil
-})
+// helmPath builds Helm once, and returns its path.
+var helmPath = sync.OnceValues(func() (string, error) { return assets.Helm(context.Background()) })
 
 // helm runs a command that has to succeed, and returns its output.
 func helm(t *testing.T, args ...string) string {

@@ -19,6 +19,7 @@ package assets
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -117,6 +118,21 @@ func FluxDefinitions(ctx context.Context) (folders []string, err error) {
 		folders = append(folders, filepath.Join(source, "config", "crd"))
 	}
 	return folders, nil
+}
+
+// Helm builds Helm, which takes minutes the first time, and returns its path. It runs in the root of the repository.
+func Helm(ctx context.Context) (program string, err error) {
+	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=hack/tools/helm/go.mod", "helm")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	path, err := build.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		return "", fmt.Errorf("building helm: %w", err)
+	}
+	return strings.TrimSpace(string(path)), nil
 }
 
 // containerd returns a command of containerd, without the snapshotters that need C libraries or kernel modules.
