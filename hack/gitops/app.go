@@ -21,9 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,24 +40,53 @@ import (
 const (
 	// patience is how long a state may take to be reached: longer than the two minutes after which a release that fails to start goes back.
 	patience = 5 * time.Minute
-	// rounds is how often Flux reconciles while nothing may change.
+	// rounds is how often a version is applied again while nothing may change.
 	rounds = 4
 )
 
-// app is a workload in a Git repository, which Flux applies together with a ConfigMap. All of it has one name.
+// app is a workload and a ConfigMap beside it, which a tool brings into the cluster. All of it has one name.
 type app struct {
 	*stage
 	scene
-	kind schema.GroupVersionKind
-	// content is what Git has, head the commit, note its message.
-	content    []byte
-	head, note string
-	story      strings.Builder
-	failure    error
+	tool     tool
+	kind     schema.GroupVersionKind
+	versions []version
+	story    strings.Builder
+}
+
+// version is one of an app.
+type version struct {
+	workload []byte
+	// note is what the ConfigMap has.
+	note string
+}
+
+// tool brings the versions of an app into the cluster.
+type tool interface {
+	// begin prepares it.
+	begin(context.Context) error
+	// bring begins to bring another version.
+	bring(context.Context, version) error
+	// back begins to go back so many versions, and returns how that is done.
+	back(ctx context.Context, versions int) (how string, err error)
+	// shows returns what it shows of the newest version. Its error says that this was not tried yet.
+	shows(context.Context) (outcome, error)
+	// again applies the newest version once more, unless the tool does so by itself, and returns how often it was applied.
+	again(context.Context) (int64, error)
+}
+
+// outcome is what a tool shows of a version.
+type outcome struct {
+	ok   bool
+	says string
+	// final means that it doesn't change by itself.
+	final bool
 }
 
 // play plays the scene. Its error names it.
-func (a *app) play(ctx context.Context) error {
+func (a *app) play(whole context.Context) error {
+	ctx, cancel := context.WithCancel(whole) // ends what still waits when a step failed
+	defer cancel()
 	err := a.begin(ctx)
 	for i := 0; err == nil && i < len(a.steps); i++ {
 		err = a.steps[i](a, ctx)
@@ -70,89 +97,50 @@ func (a *app) play(ctx context.Context) error {
 	return nil
 }
 
-// begin commits the manifest, and has Flux apply it every few seconds.
-func (a *app) begin(ctx context.Context) (err error) {
-	if a.content, err = yaml.YAMLToJSON([]byte(strings.ReplaceAll(a.manifest, "NAME", a.name))); err != nil {
+// begin brings the manifest.
+func (a *app) begin(ctx context.Context) error {
+	workload, err := yaml.YAMLToJSON([]byte(a.named(a.manifest)))
+	if err != nil {
 		return err
 	}
 	object := &unstructured.Unstructured{}
-	if err := json.Unmarshal(a.content, object); err != nil {
+	if err := json.Unmarshal(workload, object); err != nil {
 		return err
 	}
 	a.kind = object.GroupVersionKind()
-	if err := os.MkdirAll(a.folder(), 0o700); err != nil {
+	if err := a.tool.begin(ctx); err != nil {
 		return err
 	}
-	if err := a.git(ctx, "init", "--quiet", "--initial-branch=main"); err != nil {
-		return err
-	}
-	if err := a.commit(ctx, "a good first version", "{}"); err != nil {
-		return err
-	}
-	return a.apply(ctx, fmt.Appendf(nil, `
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: %[1]s, namespace: %[2]s}
-spec: {interval: 3s, url: %[3]q, ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: %[1]s, namespace: %[2]s}
-spec: {interval: 3s, path: ./, prune: true, targetNamespace: %[4]s, sourceRef: {kind: GitRepository, name: %[1]s}%[5]s}
-`, a.name, flux, a.url+"/"+a.name+"/.git", namespace, a.extra))
+	return a.bring(ctx, version{workload, "a good first version"})
 }
 
-func (a *app) folder() string { return filepath.Join(a.repositories, a.name) }
-
-// commit changes the manifest in Git by a merge patch.
-func (a *app) commit(ctx context.Context, note, patch string) (err error) {
-	if a.content, err = jsonpatch.MergePatch(a.content, []byte(patch)); err != nil {
-		return err
-	}
-	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"note":%q}}`, a.name, note)
-	for name, content := range map[string][]byte{"workload.yaml": a.content, "config.yaml": []byte(config)} {
-		if err := os.WriteFile(filepath.Join(a.folder(), name), content, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := a.git(ctx, "add", "."); err != nil {
-		return err
-	}
-	a.tell("Git", "%s", note)
-	return a.pushed(ctx, note, "commit", "--quiet", "--message="+note)
+func (a *app) named(template string) string {
+	return strings.NewReplacer("NAME", a.name, "KIND", a.kind.Kind).Replace(template)
 }
 
-// revert reverts the newest commits, with what they changed.
-func (a *app) revert(ctx context.Context, commits int) (err error) {
-	if err := a.git(ctx, "revert", "--no-commit", fmt.Sprintf("HEAD~%d..HEAD", commits)); err != nil {
+func (a *app) newest() version { return a.versions[len(a.versions)-1] }
+
+func (a *app) bring(ctx context.Context, next version) error {
+	a.versions = append(a.versions, next)
+	a.tell("user", "%s", next.note)
+	return a.tool.bring(ctx, next)
+}
+
+// commit brings a version that differs from the newest by a merge patch.
+func (a *app) commit(ctx context.Context, note, patch string) error {
+	workload, err := jsonpatch.MergePatch(a.newest().workload, []byte(patch))
+	if err != nil {
 		return err
 	}
-	a.tell("Git", "git revert HEAD~%d..HEAD", commits)
-	if err := a.pushed(ctx, "", "commit", "--quiet", "--message=back"); err != nil {
-		return err
-	}
-	a.content, err = os.ReadFile(filepath.Join(a.folder(), "workload.yaml"))
+	return a.bring(ctx, version{workload, note})
+}
+
+// revert goes back so many versions.
+func (a *app) revert(ctx context.Context, versions int) error {
+	how, err := a.tool.back(ctx, versions)
+	a.tell("user", "%s", how)
+	a.versions = append(a.versions, a.versions[len(a.versions)-1-versions])
 	return err
-}
-
-func (a *app) pushed(ctx context.Context, note string, args ...string) error {
-	if err := a.git(ctx, args...); err != nil {
-		return err
-	}
-	head, err := os.ReadFile(filepath.Join(a.folder(), ".git", "refs", "heads", "main"))
-	a.head, a.note = strings.TrimSpace(string(head)), note
-	return err
-}
-
-func (a *app) git(ctx context.Context, args ...string) error {
-	command := exec.CommandContext(ctx, "git", args...)
-	command.Dir = a.folder()
-	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=shop", "GIT_AUTHOR_EMAIL=shop@example.com", "GIT_COMMITTER_NAME=shop", "GIT_COMMITTER_EMAIL=shop@example.com")
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %v: %w: %s", args, err, output)
-	}
-	return nil
 }
 
 func (a *app) tell(who, format string, args ...any) {
@@ -160,76 +148,67 @@ func (a *app) tell(who, format string, args ...any) {
 	fmt.Fprintf(&a.story, "  %-9s %s\n", who, text)
 }
 
-// object returns an object of this name as it is now.
-func (a *app) object(ctx context.Context, in string, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	return object, a.lab.Kube.Get(ctx, client.ObjectKey{Namespace: in, Name: a.name}, object)
-}
-
-func (a *app) kustomization(ctx context.Context) (*unstructured.Unstructured, error) {
-	return a.object(ctx, flux, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"})
-}
-
-// shows waits until the Kustomization has tried the newest commit and shows the condition Ready with this status, reason and message.
-func (a *app) shows(ctx context.Context, status metav1.ConditionStatus, reason, message string) error {
-	return lab.Until(ctx, patience, fmt.Sprintf("Ready=%s %s: %s", status, reason, message), func(ctx context.Context) error {
-		kustomization, err := a.kustomization(ctx)
+// shows waits until the tool has tried the newest version, with this success, and says this among others.
+func (a *app) shows(ctx context.Context, ok bool, says string) error {
+	var failure error
+	err := lab.Until(ctx, patience, fmt.Sprintf("success %t: %s", ok, says), func(ctx context.Context) error {
+		shown, err := a.tool.shows(ctx)
 		if err != nil {
 			return err
 		}
-		tried, _, _ := unstructured.NestedString(kustomization.Object, "status", "lastAttemptedRevision")
-		ready := conditionOf(kustomization, "Ready")
-		said := fmt.Sprintf("Ready=%s %s: %s", ready["status"], ready["reason"], ready["message"])
-		if tried != "main@sha1:"+a.head || ready["status"] != string(status) || ready["reason"] != reason || !strings.Contains(said, message) {
-			return fmt.Errorf("it tried %s, and shows %s", tried, said)
+		if shown.ok != ok || !strings.Contains(shown.says, says) {
+			err = fmt.Errorf("it shows the success %t: %s", shown.ok, shown.says)
+			if shown.final {
+				failure, err = fmt.Errorf("success %t: %s: %w", ok, says, err), nil
+			}
+			return err
 		}
-		a.tell("Flux", "%s", said)
+		a.tell(a.scene.tool, "%s", shown.says)
 		return nil
 	})
+	return errors.Join(err, failure)
 }
 
-// conditionOf returns a condition of an object, empty if there is none.
-func conditionOf(object *unstructured.Unstructured, name string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if found, _ := condition.(map[string]any); found["type"] == name {
-			return found
-		}
-	}
-	return nil
+// object returns an object of this name as it is now.
+func (s *stage) object(ctx context.Context, in, name string, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object, s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: in, Name: name}, object)
 }
 
-// configured checks whether the ConfigMap is that of the newest commit, unless that is a revert.
+// workload returns the workload as it is now.
+func (a *app) workload(ctx context.Context) (*unstructured.Unstructured, error) {
+	return a.object(ctx, namespace, a.name, a.kind)
+}
+
+// configured checks whether the ConfigMap is that of the newest version.
 func (a *app) configured(ctx context.Context, want bool) error {
-	if a.note == "" {
-		return nil
-	}
 	config := &corev1.ConfigMap{}
 	if err := a.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: a.name}, config); err != nil {
 		return err
 	}
-	if got := config.Data["note"] == a.note; got != want {
-		return fmt.Errorf("the ConfigMap beside it has the note %q, that of the commit is %q", config.Data["note"], a.note)
+	if got := config.Data["note"] == a.newest().note; got != want {
+		return fmt.Errorf("the ConfigMap beside it has the note %q, that of the newest version is %q", config.Data["note"], a.newest().note)
 	}
 	return nil
 }
 
 // record returns the record of the newest release.
 func (a *app) record(ctx context.Context) (*appv1alpha1.ChangeWorkload, error) {
-	workload, err := a.object(ctx, namespace, a.kind)
+	workload, err := a.workload(ctx)
 	records := &appv1alpha1.ChangeWorkloadList{}
 	if err := errors.Join(err, a.lab.Kube.List(ctx, records, client.InNamespace(namespace))); err != nil {
 		return nil, err
 	}
-	var newest *appv1alpha1.ChangeWorkload
-	for i := range records.Items {
-		if record := &records.Items[i]; metav1.IsControlledBy(record, workload) && (newest == nil || record.Spec.Release > newest.Spec.Release) {
-			newest = record
-		}
-	}
-	if newest == nil {
+	return newestOf(records.Items, workload)
+}
+
+// newestOf returns the record of the newest release of a workload.
+func newestOf(records []appv1alpha1.ChangeWorkload, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
+	records = slices.DeleteFunc(records, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
+	if len(records) == 0 {
 		return nil, errors.New("there is no ChangeWorkload")
 	}
-	return newest, nil
+	newest := slices.MaxFunc(records, func(one, other appv1alpha1.ChangeWorkload) int { return int(one.Spec.Release - other.Spec.Release) })
+	return &newest, nil
 }

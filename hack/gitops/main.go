@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command gitops has Flux apply workloads from Git that fail, are held, parked and rolled back, and are repaired in Git. It prints what Flux
-// and the operator show at each step, and checks that no release is lost and that they don't fight about fields.
+// Command gitops has Flux apply workloads from Git, and Helm from charts, that fail, are held, parked and rolled back, and are repaired. It prints
+// what the tool and the operator show at each step, and checks that no release is lost and that they don't fight about fields.
 package main
 
 import (
@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -42,54 +43,67 @@ const atOnce = 5
 
 func main() {
 	manager := flag.String("manager", "bin/manager", "`program` of the manager")
+	tool := flag.String("tool", "", "play the scenes of this tool alone: flux or helm")
 	only := flag.String("scene", "", "play the scenes whose names match this `regexp`")
 	flag.Parse()
 	log.SetLogger(logr.Discard()) // the results have all errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := gitops(ctx, *manager, *only, os.Stdout); err != nil {
+	chosen, err := choose(scenes(), *tool, *only)
+	if err == nil {
+		err = gitops(ctx, *manager, chosen, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "gitops: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// gitops plays the scenes, a few at once, and prints each.
-func gitops(ctx context.Context, manager, only string, out io.Writer) (err error) {
-	began := time.Now()
-	chosen, err := regexp.Compile(only)
+// choose returns the scenes of a tool, of all without one, whose names match.
+func choose(all []scene, tool, only string) ([]scene, error) {
+	matches, err := regexp.Compile(only)
 	if err != nil {
-		return fmt.Errorf("--scene: %w", err)
+		return nil, fmt.Errorf("--scene: %w", err)
 	}
+	chosen := slices.DeleteFunc(all, func(s scene) bool {
+		return tool != "" && s.tool != tool || !matches.MatchString(s.name)
+	})
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no scene has the tool %q and a name like %q", tool, only)
+	}
+	return chosen, nil
+}
+
+// gitops plays the scenes, a few at once, and prints each.
+func gitops(ctx context.Context, manager string, scenes []scene, out io.Writer) (err error) {
+	began := time.Now()
 	l, err := lab.Open(ctx, lab.Options{Manager: manager, Config: "config/local"})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
-	s, err := prepare(ctx, l, out)
+	s, err := prepare(ctx, l, scenes, out)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	var played []*app
+	apps := make([]*app, len(scenes))
+	failures := make([]error, len(scenes))
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	for _, scene := range scenes() {
-		if chosen.MatchString(scene.name) {
-			a := &app{stage: s, scene: scene}
-			played = append(played, a)
-			group.Go(func() error {
-				a.failure = a.play(ctx)
-				return a.failure
-			})
-		}
+	for i, scene := range scenes {
+		apps[i] = s.app(scene)
+		group.Go(func() error {
+			failures[i] = apps[i].play(ctx)
+			return nil
+		})
 	}
-	failed := group.Wait() != nil
-	for _, a := range played {
+	err = group.Wait()
+	for _, a := range apps {
 		fmt.Fprintf(out, "\n%s\n%s", a.name, a.story.String())
-		err = errors.Join(err, a.failure)
 	}
-	if !failed {
-		fmt.Fprintf(out, "\n%d scenes in %s: no fight, no loss.\n", len(played), time.Since(began).Round(time.Second))
+	if err = errors.Join(append(failures, err)...); err == nil {
+		fmt.Fprintf(out, "\n%d scenes in %s: no fight, no loss.\n", len(scenes), time.Since(began).Round(time.Second))
 	}
 	return err
 }

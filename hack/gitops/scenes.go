@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -27,24 +28,25 @@ import (
 // step is something that happens, or is seen.
 type step func(*app, context.Context) error
 
-// scene is what becomes of a workload. Its Kustomization has these further fields.
+// scene is what becomes of a workload that a tool brings, flux or helm.
 type scene struct {
-	name, manifest string
-	steps          []step
-	extra          string
+	tool, name, manifest string
+	steps                []step
+	// kustomization is further fields of the Kustomization, flags are those of each command of Helm.
+	kustomization string
+	flags         []string
 }
 
 const (
-	deployment = `
+	deploymentHead = `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME, annotations: {altershield.defense.antgroup.com/stuck-after: 15s}}
 spec:
-  paused: false
   replicas: 3
   strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
-` + pods
-	statefulSet = `
+`
+	statefulSetHead = `
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: NAME, annotations: {altershield.defense.antgroup.com/stuck-after: 15s}}
@@ -52,8 +54,13 @@ spec:
   serviceName: NAME
   replicas: 3
   podManagementPolicy: Parallel
-  updateStrategy: {rollingUpdate: {partition: 0}}
-` + pods
+`
+	// These state the field by which the operator holds a rollout, the plain ones don't.
+	deployment       = deploymentHead + "  paused: false\n" + pods
+	statefulSet      = statefulSetHead + "  updateStrategy: {rollingUpdate: {partition: 0}}\n" + pods
+	plainDeployment  = deploymentHead + pods
+	plainStatefulSet = statefulSetHead + pods
+
 	pods = `
   selector: {matchLabels: {app: NAME}}
   template:
@@ -84,7 +91,7 @@ spec: {workloads: [{kind: KIND.apps, name: NAME}], steps: [{replicas: 1}, {perce
 	watching = `, wait: true, timeout: 1m, healthCheckExprs: [{apiVersion: apps/v1, kind: Deployment,
   failed: "'altershield.defense.antgroup.com/suspend' in metadata.labels",
   current: "status.observedGeneration == metadata.generation && status.updatedReplicas == spec.replicas && status.availableReplicas == spec.replicas"}]`
-	slow     = `"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"10s"}}}}}` // its pods are ready after a while
+	slow     = `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"10s"}}}}}` // its pods are ready after a while
 	labelled = `"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}}`
 )
 
@@ -94,25 +101,44 @@ const (
 	running = appv1alpha1.ChangeWorkloadRunning
 )
 
+// scenes returns those of Flux and those of Helm.
 func scenes() []scene {
-	first := []step{applied, passes, release(1, success, "AllPodsPassed"), still}
+	var all []scene
+	for tool, scenes := range map[string][]scene{"flux": slices.Concat(common(deployment, statefulSet), ofFlux()), "helm": slices.Concat(common(plainDeployment, plainStatefulSet), ofHelm())} {
+		for _, s := range scenes {
+			s.tool, s.steps = tool, slices.Concat([]step{applied, passes, release(1, success, "AllPodsPassed"), still}, s.steps)
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(one, other scene) int { return strings.Compare(one.tool, other.tool) })
+	return all
+}
+
+// common returns the scenes of both, with manifests of a Deployment and a StatefulSet.
+func common(deployment, statefulSet string) []scene {
 	return []scene{
-		{name: "repaired-deployment", manifest: deployment, steps: slices.Concat(first, repaired(image, "deployment repaired-deployment is suspended"))},
-		{name: "repaired-statefulset", manifest: statefulSet, steps: slices.Concat(first, repaired(image, "statefulset repaired-statefulset is suspended"))},
-		{name: "repaired-cluster", manifest: clusters, steps: slices.Concat(first, repaired(version, "kubernetescluster repaired-cluster is suspended"))},
-		{name: "held-deployment", manifest: deployment, steps: slices.Concat(first, held(`"paused":null,`, "deployment held-deployment is suspended"))},
-		{name: "held-statefulset", manifest: statefulSet, steps: slices.Concat(first, held(`"updateStrategy":null,`, "statefulset held-statefulset is suspended"))},
+		{name: "repaired-deployment", manifest: deployment, steps: repaired(image, "deployment NAME is suspended")},
+		{name: "repaired-statefulset", manifest: statefulSet, steps: repaired(image, "statefulset NAME is suspended")},
+		{name: "repaired-cluster", manifest: clusters, steps: repaired(kubeVersion, "kubernetescluster NAME is suspended")},
+		{name: "held-deployment", manifest: plainDeployment, steps: held("deployment NAME is suspended")},
+		{name: "held-statefulset", manifest: plainStatefulSet, steps: held("statefulset NAME is suspended")},
+		{name: "frozen-deployment", manifest: deployment, steps: parked()},
+		{name: "frozen-statefulset", manifest: statefulSet, steps: parked()},
+		{name: "stuck-deployment", manifest: deployment, steps: stuck("deployment NAME refuses version")},
+		{name: "stuck-statefulset", manifest: statefulSet, steps: stuck("statefulset NAME refuses version")},
+		{name: "paced-deployment", manifest: deployment, steps: paced()},
+		{name: "paced-statefulset", manifest: statefulSet, steps: paced()},
+	}
+}
+
+// ofFlux returns those of Flux alone.
+func ofFlux() []scene {
+	return []scene{
 		// Flux leaves paused: false out of what it applies, as it is the empty value.
-		{name: "stated-deployment", manifest: deployment, steps: slices.Concat(first, held("", "deployment stated-deployment is suspended"))},
-		{name: "resumed-statefulset", manifest: statefulSet, steps: slices.Concat(first, resumed())},
-		{name: "frozen-deployment", manifest: deployment, steps: slices.Concat(first, parked())},
-		{name: "frozen-statefulset", manifest: statefulSet, steps: slices.Concat(first, parked())},
-		{name: "stuck-deployment", manifest: deployment, steps: slices.Concat(first, stuck("deployment stuck-deployment refuses version"))},
-		{name: "stuck-statefulset", manifest: statefulSet, steps: slices.Concat(first, stuck("statefulset stuck-statefulset refuses version"))},
-		{name: "left-out", manifest: deployment, steps: slices.Concat(first, leftOut("deployment left-out refuses version"))},
-		{name: "watched", manifest: deployment, extra: watching, steps: slices.Concat(first, watched("deployment watched is suspended"))},
-		{name: "paced-deployment", manifest: deployment, steps: slices.Concat(first, paced())},
-		{name: "paced-statefulset", manifest: statefulSet, steps: slices.Concat(first, paced())},
+		{name: "stated-deployment", manifest: deployment, steps: held("deployment NAME is suspended")},
+		{name: "resumed-statefulset", manifest: statefulSet, steps: resumed()},
+		{name: "left-out", manifest: deployment, steps: leftOut("deployment NAME refuses version")},
+		{name: "watched", manifest: deployment, kustomization: watching, steps: watched("deployment NAME is suspended")},
 	}
 }
 
@@ -120,7 +146,7 @@ func image(number int) string {
 	return fmt.Sprintf(`"spec":{"template":{"spec":{"containers":[{"name":"app","image":"app:%d"}]}}}`, number)
 }
 
-func version(number int) string {
+func kubeVersion(number int) string {
 	return fmt.Sprintf(`"spec":{"cluster":{"kubeVersion":"v1.30.%d"}}`, number)
 }
 
@@ -128,29 +154,29 @@ func version(number int) string {
 func repaired(change func(int) string, refusal string) []step {
 	return []step{
 		commit("a good release", "{"+change(2)+"}"), applied, passes, release(2, success, "AllPodsPassed"), still,
-		fails, commit("a bad release", "{"+change(3)+"}"), applied, failed, release(3, suspend, ""), still,
+		bad, commit("a bad release", "{"+change(3)+"}"), applied, failed, release(3, suspend, ""), still,
 		commit("another one", "{"+change(4)+"}"), refused(refusal), still,
 		commit("a repair with ignored-suspend", "{"+labelled+","+change(5)+"}"), applied, passes, release(4, success, "AllPodsPassed"), still,
-		fails, commit("a bad release, the label is still in Git", "{"+change(6)+"}"), applied, failed, release(5, suspend, ""), still,
+		bad, commit("a bad release, the label is still in Git", "{"+change(6)+"}"), applied, failed, release(5, suspend, ""), still,
 		commit("a repair, the label is still in Git", "{"+change(7)+"}"), refused(refusal), still,
 		revert(2), applied, passes, release(6, success, "AllPodsPassed"), still,
 		commit("the label goes", `{"metadata":{"labels":null}}`), applied, still,
 	}
 }
 
-// held is the course of a release that fails at its first pod. What Git states of the field that holds its rollout may be left out.
-func held(without, refusal string) []step {
+// held is the course of a release that fails at its first pod.
+func held(refusal string) []step {
 	return []step{
-		fails, commit("a bad release", `{"spec":{`+without+slow), applied, release(2, suspend, ""), young(1, 2), still, young(1, 2),
+		bad, commit("a bad release", slow), applied, release(2, suspend, ""), young(1, 2), still, young(1, 2),
 		commit("another one", "{"+image(3)+"}"), refused(refusal), still,
 		revert(2), applied, release(3, success, "AllPodsPassed"), still,
 	}
 }
 
-// resumed is the course of the same where Git states the field that holds the rollout: Flux resumes it.
+// resumed is the course of the same where the field that holds the rollout is stated, and applied again: that resumes it.
 func resumed() []step {
 	return []step{
-		fails, commit("a bad release", `{"spec":{`+slow), applied, release(2, suspend, ""), young(3, 3), still,
+		bad, commit("a bad release", slow), applied, release(2, suspend, ""), again, young(3, 3), still,
 		revert(1), applied, release(3, success, "AllPodsPassed"), still,
 	}
 }
@@ -158,7 +184,7 @@ func resumed() []step {
 // watched is the course of a bad release where Flux checks the health.
 func watched(refusal string) []step {
 	return []step{
-		fails, commit("a bad release", "{"+image(2)+"}"), release(2, suspend, ""), unhealthy, still,
+		bad, commit("a bad release", "{"+image(2)+"}"), release(2, suspend, ""), fails("HealthCheckFailed"), still,
 		commit("another one", "{"+image(3)+"}"), refused(refusal), still,
 		revert(2), release(3, success, "AllPodsPassed"), applied, still,
 	}
@@ -176,7 +202,7 @@ func parked() []step {
 func stuck(refusal string) []step {
 	return []step{
 		commit("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
-		denied(refusal), release(3, success, "AllPodsPassed"), still,
+		applied, release(3, success, "AllPodsPassed"), again, refused(refusal), still,
 		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}}}}}`),
 		applied, release(4, success, "AllPodsPassed"), like, still,
 	}
@@ -187,7 +213,7 @@ func leftOut(refusal string) []step {
 	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
 	return []step{
 		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
-		denied(refusal), release(5, success, "AllPodsPassed"), still,
+		refused(refusal), release(5, success, "AllPodsPassed"), still,
 		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
 		applied, release(6, success, "AllPodsPassed"), kept, still,
 	}

@@ -22,62 +22,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net"
-	"net/http"
-	"net/http/cgi"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"time"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/assets"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
-const (
-	// namespace has the workloads, flux the objects and the service account of Flux.
-	namespace, flux = "shop", "flux-system"
-	// fluxGrace is how long Flux's controllers may take to exit.
-	fluxGrace = 10 * time.Second
-	// account is that of Flux's controllers.
-	account = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: flux, namespace: flux-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: flux}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects: [{kind: ServiceAccount, name: flux, namespace: flux-system}]
-`
-)
+// namespace has the workloads.
+const namespace = "shop"
 
-// stage is a cluster with the operator, Flux and a Git server.
+// stage is a cluster with the operator, and with the tools that the scenes have.
 type stage struct {
 	lab *lab.Lab
-	// repositories is the folder of Git repositories, url the address at which they are served.
-	repositories, url string
-	server            *http.Server
-	controllers       []*process.Process
+	// dir is a folder for the tools.
+	dir  string
+	flux *flux
+	helm *helm
 }
 
-func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (*stage, error) {
-	s := &stage{lab: l, repositories: filepath.Join(filepath.Dir(l.Plane.Kubeconfig()), "git")}
-	programs, err := assets.EnsureFlux(ctx, out)
-	if err != nil {
-		return nil, err
-	}
-	err = l.Serve(ctx, altershield.Options{InsertTime: -1})
+func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*stage, error) {
+	s := &stage{lab: l, dir: filepath.Dir(l.Plane.Kubeconfig())}
+	err := l.Serve(ctx, altershield.Options{InsertTime: -1})
 	if err == nil {
 		err = l.StartOperator(ctx)
 	}
@@ -85,13 +56,13 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (*stage, error) {
 		err = l.SetBatch(ctx, 1)
 	}
 	if err == nil {
-		err = errors.Join(l.Namespace(ctx, namespace, true), l.Namespace(ctx, flux, false), s.declare(ctx))
+		err = errors.Join(l.Namespace(ctx, namespace, true), s.declare(ctx))
 	}
-	if err == nil {
-		err = s.serve(ctx)
+	if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == "flux" }) {
+		s.flux, err = startFlux(ctx, s, out)
 	}
-	if err == nil {
-		err = s.startFlux(ctx, programs)
+	if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == "helm" }) {
+		s.helm, err = prepareHelm(ctx, s)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close(ctx))
@@ -100,14 +71,23 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (*stage, error) {
 }
 
 func (s *stage) close(ctx context.Context) error {
-	var failures []error
-	for _, controller := range s.controllers {
-		failures = append(failures, controller.Stop(context.WithoutCancel(ctx), fluxGrace))
+	if s.flux == nil {
+		return nil
 	}
-	if s.server != nil {
-		failures = append(failures, s.server.Close())
+	return s.flux.close(ctx)
+}
+
+// app returns the app of a scene. Its name begins with that of the tool.
+func (s *stage) app(of scene) *app {
+	a := &app{stage: s, scene: of}
+	a.name = of.tool + "-" + of.name
+	folder := filepath.Join(s.dir, of.tool, a.name)
+	if of.tool == "helm" {
+		a.tool = &chart{stage: s, name: a.name, folder: folder, flags: of.flags}
+	} else {
+		a.tool = &repository{stage: s, name: a.name, folder: folder, extra: of.kustomization}
 	}
-	return errors.Join(failures...)
+	return a
 }
 
 // declare puts KubernetesClusters under control.
@@ -126,6 +106,26 @@ func (s *stage) declare(ctx context.Context) error {
 	kind.SetKind("ControlledKind")
 	kind.SetName("kubernetesclusters.ecs.yun.com")
 	return s.until(ctx, kind, "Ready of ControlledKind "+kind.GetName(), "Ready", "True")
+}
+
+// account creates a service account that may do everything, and returns its kubeconfig.
+func (s *stage) account(ctx context.Context, in, name string) (kubeconfig string, err error) {
+	kubeconfig = filepath.Join(s.dir, name+".kubeconfig")
+	err = s.apply(ctx, fmt.Appendf(nil, `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: %[1]s, namespace: %[2]s}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
+`, name, in))
+	if err == nil {
+		err = s.lab.Plane.ServiceAccountKubeconfig(ctx, in, name, kubeconfig, nil)
+	}
+	return kubeconfig, err
 }
 
 // apply applies objects as an administrator.
@@ -154,66 +154,4 @@ func (s *stage) until(ctx context.Context, object *unstructured.Unstructured, wh
 		}
 		return nil
 	})
-}
-
-// serve serves the Git repositories.
-func (s *stage) serve(ctx context.Context) error {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return fmt.Errorf("serving Git repositories: %w", err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("serving Git repositories: %w", err)
-	}
-	s.url = "http://" + listener.Addr().String()
-	s.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
-		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0), // one that is cut off at the end
-		Env: []string{"GIT_PROJECT_ROOT=" + s.repositories, "GIT_HTTP_EXPORT_ALL=1"},
-	}}
-	go func() { _ = s.server.Serve(listener) }() // it ends with close
-	return nil
-}
-
-// startFlux starts the two controllers with their service account.
-func (s *stage) startFlux(ctx context.Context, programs assets.Assets) error {
-	definitions, err := assets.FluxDefinitions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, folder := range definitions {
-		if err := s.lab.Plane.Install(ctx, folder, cluster.WebhookEndpoint{}); err != nil {
-			return err
-		}
-	}
-	if err := s.apply(ctx, []byte(account)); err != nil {
-		return err
-	}
-	dir := filepath.Dir(s.repositories)
-	storage := filepath.Join(dir, "artifacts")
-	if err := os.Mkdir(storage, 0o700); err != nil {
-		return fmt.Errorf("starting Flux: %w", err)
-	}
-	kubeconfig := filepath.Join(dir, "flux.kubeconfig")
-	if err := s.lab.Plane.ServiceAccountKubeconfig(ctx, flux, "flux", kubeconfig, nil); err != nil {
-		return err
-	}
-	port, err := cluster.FreePort()
-	if err != nil {
-		return err
-	}
-	artifacts := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	for name, flags := range map[string][]string{
-		assets.SourceController:    {"--storage-path=" + storage, "--storage-addr=" + artifacts, "--storage-adv-addr=" + artifacts},
-		assets.KustomizeController: {},
-	} {
-		argv := append([]string{programs.Path(name), "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--concurrent=10"}, flags...)
-		env := []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + flux}
-		started, err := process.Start(process.Spec{Dir: dir, Name: name, Argv: argv, Env: env})
-		if err != nil {
-			return err
-		}
-		s.controllers = append(s.controllers, started)
-	}
-	return nil
 }

@@ -47,38 +47,38 @@ func revert(commits int) step {
 	return func(a *app, ctx context.Context) error { return a.revert(ctx, commits) }
 }
 
-// applied waits until Flux shows that it has applied the newest commit.
+// applied waits until the tool shows that it has applied the newest version.
 func applied(a *app, ctx context.Context) error {
-	if err := a.shows(ctx, metav1.ConditionTrue, "ReconciliationSucceeded", "Applied revision"); err != nil {
+	if err := a.shows(ctx, true, ""); err != nil {
 		return err
 	}
 	return a.configured(ctx, true)
 }
 
-// denied waits until Flux shows that the newest commit is denied, with this sentence.
-func denied(sentence string) step {
-	return func(a *app, ctx context.Context) error {
-		return a.shows(ctx, metav1.ConditionFalse, "ReconciliationFailed", "denied the request: "+sentence)
-	}
-}
-
-// refused waits for the same, and checks that nothing else of the commit was applied.
+// refused waits until the tool shows that the newest version is denied, with this sentence. Flux applies nothing else of it then, Helm does.
 func refused(sentence string) step {
 	return func(a *app, ctx context.Context) error {
-		if err := denied(sentence)(a, ctx); err != nil {
+		if err := fails("denied the request: "+sentence)(a, ctx); err != nil {
 			return err
 		}
-		return a.configured(ctx, false)
+		return a.configured(ctx, a.scene.tool == "helm")
 	}
 }
 
-// unhealthy waits until Flux shows that the newest commit was applied and failed.
-func unhealthy(a *app, ctx context.Context) error {
-	return a.shows(ctx, metav1.ConditionFalse, "HealthCheckFailed", "")
+// fails waits until the tool shows that the newest version failed, with these words.
+func fails(words string) step {
+	return func(a *app, ctx context.Context) error { return a.shows(ctx, false, a.named(words)) }
 }
 
-// fails makes the check of the next pod fail, failed an object without pods.
-func fails(a *app, _ context.Context) error {
+// again has the newest version applied once more, as by a pipeline that runs again.
+func again(a *app, ctx context.Context) error {
+	a.tell("user", "the same again")
+	_, err := a.tool.again(ctx)
+	return err
+}
+
+// bad makes the check of the next pod fail, failed an object without pods.
+func bad(a *app, _ context.Context) error {
 	if a.kind.Kind == "KubernetesCluster" {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (a *app) phase(ctx context.Context, phase string) error {
 	if a.kind.Kind != "KubernetesCluster" {
 		return nil
 	}
-	cluster, err := a.object(ctx, namespace, a.kind)
+	cluster, err := a.workload(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,16 +161,27 @@ spec: {workload: {kind: %[3]s.apps, name: %[1]s}, version: %[4]s, release: %[5]d
 `, a.name, namespace, a.kind.Kind, record.Spec.Reversion, record.Spec.Release))
 }
 
-// still waits until nothing changes while Flux reconciles several times, neither the workload nor the number of its release. Where the two
-// fight about a field, that never comes.
+// still waits until nothing changes while the newest version is applied several times, neither the workload nor what the tool shows. Where the
+// operator fights with it about a field, that never comes.
 func still(a *app, ctx context.Context) error {
+	shown, err := a.tool.shows(ctx)
+	if err != nil {
+		return err
+	}
 	version, base := "", int64(0)
-	return lab.Until(ctx, patience, fmt.Sprintf("%d reconciliations that change nothing", rounds), func(ctx context.Context) error {
-		workload, err := a.object(ctx, namespace, a.kind)
+	return lab.Until(ctx, patience, fmt.Sprintf("%d times the same that change nothing", rounds), func(ctx context.Context) error {
+		count, err := a.tool.again(ctx)
 		if err != nil {
 			return err
 		}
-		count, err := a.reconciliations(ctx)
+		workload, err := a.workload(ctx)
+		if err != nil {
+			return err
+		}
+		now, err := a.tool.shows(ctx)
+		if err == nil && now.ok != shown.ok {
+			err = fmt.Errorf("it shows the success %t now, and was %t: %s", now.ok, shown.ok, now.says)
+		}
 		if err != nil {
 			return err
 		}
@@ -178,22 +189,11 @@ func still(a *app, ctx context.Context) error {
 			version, base = workload.GetResourceVersion(), count
 		}
 		if count-base < rounds {
-			return fmt.Errorf("resource version %s, generation %d, since %d reconciliations", version, workload.GetGeneration(), count-base)
+			return fmt.Errorf("resource version %s, generation %d, since it was applied %d times", version, workload.GetGeneration(), count-base)
 		}
-		a.tell("", "%d reconciliations change nothing", count-base)
+		a.tell("", "applied %d times more, it changes nothing", count-base)
 		return nil
 	})
-}
-
-// reconciliations returns how often Flux has reconciled what is in Git now.
-func (a *app) reconciliations(ctx context.Context) (int64, error) {
-	kustomization, err := a.kustomization(ctx)
-	history, _, _ := unstructured.NestedSlice(kustomization.Object, "status", "history")
-	if err != nil || len(history) == 0 {
-		return 0, err
-	}
-	count, _, _ := unstructured.NestedInt64(history[0].(map[string]any), "totalReconciliations")
-	return count, nil
 }
 
 // young waits until so many pods are of the newest release.
@@ -217,35 +217,40 @@ func young(least, most int) step {
 	}
 }
 
-// like checks that the workload has what is in Git, also where the operator had changed it in between.
+// like checks that the workload has what is wanted, also where the operator had changed it in between.
 func like(a *app, ctx context.Context) error {
 	wanted := map[string]any{}
-	if err := json.Unmarshal(a.content, &wanted); err != nil {
+	if err := json.Unmarshal(a.newest().workload, &wanted); err != nil {
 		return err
 	}
-	return lab.Until(ctx, patience, "a workload as in Git", func(ctx context.Context) error {
-		workload, err := a.object(ctx, namespace, a.kind)
-		if err != nil {
-			return err
+	return lab.Until(ctx, patience, "a workload as wanted", func(ctx context.Context) error {
+		workload, err := a.workload(ctx)
+		if err == nil {
+			err = unlike(wanted, workload.Object)
 		}
-		for _, path := range []string{"spec.paused", "spec.strategy.rollingUpdate.maxUnavailable", "spec.updateStrategy.rollingUpdate.partition"} {
-			want, got := nested(wanted, path), nested(workload.Object, path)
-			if fmt.Sprint(want) != fmt.Sprint(got) && (got != nil || want != false) {
-				return fmt.Errorf("%s is %v, and %v in Git", path, got, want)
-			}
+		if err == nil {
+			a.tell("", "all fields are as wanted")
 		}
-		want, got := environment(wanted), environment(workload.Object)
-		if !reflect.DeepEqual(want, got) {
-			return fmt.Errorf("env is %v, and %v in Git", got, want)
-		}
-		a.tell("", "all fields are as in Git")
-		return nil
+		return err
 	})
+}
+
+// unlike names a field that isn't as wanted. An empty field is like a missing one.
+func unlike(wanted, got map[string]any) error {
+	for _, path := range []string{"spec.paused", "spec.strategy.rollingUpdate.maxUnavailable", "spec.updateStrategy.rollingUpdate.partition"} {
+		if want, got := nested(wanted, path), nested(got, path); fmt.Sprint(want) != fmt.Sprint(got) && (got != nil || want != false) {
+			return fmt.Errorf("%s is %v, and wanted is %v", path, got, want)
+		}
+	}
+	if want, got := environment(wanted), environment(got); !reflect.DeepEqual(want, got) {
+		return fmt.Errorf("env is %v, and wanted is %v", got, want)
+	}
+	return nil
 }
 
 // kept checks that the workload still has what only the version before the rollback had.
 func kept(a *app, ctx context.Context) error {
-	workload, err := a.object(ctx, namespace, a.kind)
+	workload, err := a.workload(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,7 +258,7 @@ func kept(a *app, ctx context.Context) error {
 	if found == nil {
 		return errors.New("env is gone")
 	}
-	a.tell("", "not in Git, and still there: env %v", found)
+	a.tell("", "no longer wanted, and still there: env %v", found)
 	return nil
 }
 
@@ -264,7 +269,11 @@ func nested(object map[string]any, path string) any {
 
 func environment(object map[string]any) any {
 	containers, _, _ := unstructured.NestedSlice(object, "spec", "template", "spec", "containers")
-	return containers[0].(map[string]any)["env"]
+	if len(containers) == 0 {
+		return nil
+	}
+	first, _ := containers[0].(map[string]any)
+	return first["env"]
 }
 
 // create creates an object beside the workload, remove deletes it.
@@ -302,7 +311,7 @@ func ready(template, condition string) step {
 }
 
 func (a *app) beside(template string) (*unstructured.Unstructured, error) {
-	objects, err := manifests.Decode(strings.NewReader(strings.NewReplacer("NAME", a.name, "KIND", a.kind.Kind).Replace(template)))
+	objects, err := manifests.Decode(strings.NewReader(a.named(template)))
 	if err != nil {
 		return nil, err
 	}
