@@ -42,7 +42,6 @@ func ofHelm() []scene {
 		{name: "client-resumed-statefulset", manifest: statefulSet, flags: []string{atClient}, steps: resumed()},
 		{name: "client-stuck-deployment", manifest: deployment, flags: []string{atClient}, steps: stuckWithImage(quarantined)},
 		{name: "client-frozen-deployment", manifest: deployment, flags: []string{atClient}, steps: parked()},
-		{name: "replaced-deployment", manifest: plainDeployment, steps: replaced(suspended)},
 		{name: "stated-deployment", manifest: deployment, steps: stated(".spec.paused")},
 		{name: "stated-statefulset", manifest: statefulSet, steps: stated(".spec.updateStrategy.rollingUpdate.partition")},
 		{name: "forced-deployment", manifest: deployment, flags: []string{force}, steps: resumed()},
@@ -86,15 +85,6 @@ func kill(a *app, ctx context.Context) error {
 	c.newest.cancel()
 	a.tell("user", "kills Helm")
 	return c.settle(ctx)
-}
-
-// replaced is the course of a bad release that is replaced as a whole, which resumes it. Kubernetes itself changes something after each replacement.
-func replaced(refusal string) []step {
-	return []step{
-		with(atClient, "--force-replace"), bad, commit("a bad release", slow), applied, release(2, suspend, ""), again, applied, young(3, 3),
-		commit("another one", "{"+image(3)+"}"), refused(refusal), release(2, suspend, ""),
-		revert(2), applied, release(3, success, "AllPodsPassed"), again, applied, release(3, success, "AllPodsPassed"),
-	}
 }
 
 // stated is the course of a bad release where the chart states the field that holds the rollout.
