@@ -202,7 +202,7 @@ func parked() []step {
 func stuck(refusal string) []step {
 	return []step{
 		commit("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
-		applied, release(3, success, "AllPodsPassed"), again, refused(refusal), still,
+		applied, release(3, success, "AllPodsPassed"), again, denied(refusal), still,
 		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}}}}}`),
 		applied, release(4, success, "AllPodsPassed"), like, still,
 	}
@@ -213,7 +213,7 @@ func leftOut(refusal string) []step {
 	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
 	return []step{
 		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
-		refused(refusal), release(5, success, "AllPodsPassed"), still,
+		denied(refusal), release(5, success, "AllPodsPassed"), still,
 		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
 		applied, release(6, success, "AllPodsPassed"), kept, still,
 	}

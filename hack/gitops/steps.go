@@ -55,10 +55,13 @@ func applied(a *app, ctx context.Context) error {
 	return a.configured(ctx, true)
 }
 
-// refused waits until the tool shows that the newest version is denied, with this sentence. Flux applies nothing else of it then, Helm does.
+// denied waits until the tool shows that the newest version is denied, with this sentence.
+func denied(sentence string) step { return fails("denied the request: " + sentence) }
+
+// refused waits for the same, and looks at what else the version has: Flux applies nothing of it, Helm does.
 func refused(sentence string) step {
 	return func(a *app, ctx context.Context) error {
-		if err := fails("denied the request: "+sentence)(a, ctx); err != nil {
+		if err := denied(sentence)(a, ctx); err != nil {
 			return err
 		}
 		return a.configured(ctx, a.scene.tool == "helm")
