@@ -138,6 +138,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		DeferCleanup(func(ctx context.Context) {
 			bash(ctx, "kubectl delete -n "+system+" --ignore-not-found secret/placement-key vsrc/placement; kubectl delete clusterrole altershield-reads-smoketests --ignore-not-found")
 		})
+		sourceOf(ctx, "http://127.0.0.1:9090") // a policy is Ready where its sources exist, whether they answer or not
 		var commands []string
 		for _, section := range []string{"Slow requests", "Values of pods", "Alerts", "Queries of your own"} {
 			commands = append(commands, blocks("metrics.md", section)...)
