@@ -142,6 +142,7 @@ func (c *Cluster) users() []user {
 	}
 	users = append(users,
 		user{file: kubeletClient, name: "kube-apiserver-kubelet-client", group: "system:masters"},
+		user{file: frontProxy, name: frontProxy},
 		user{file: assets.KubeProxy, name: "system:kube-proxy"})
 	for _, node := range c.options.Real.Names {
 		users = append(users, user{file: node, name: "system:node:" + node, group: "system:nodes"})

@@ -37,6 +37,8 @@ const (
 	serviceRange, apiServerService = "10.96.0.0/16", "10.96.0.1"
 	// kubeletClient is the name of the certificate that the API server presents to kubelets.
 	kubeletClient = "apiserver-kubelet-client"
+	// frontProxy is the name of the certificate that the API server presents to the servers of aggregated APIs, such as metrics-server.
+	frontProxy = "front-proxy-client"
 	// Names in the cluster's folder.
 	etcdData        = "etcd"
 	pki             = "pki"
@@ -163,6 +165,14 @@ func (c *Cluster) nodesArgs() []string {
 		"--kubelet-client-certificate=" + c.path(pki, kubeletClient+".crt"),
 		"--kubelet-client-key=" + c.path(pki, kubeletClient+".key"),
 		"--kubelet-preferred-address-types=InternalIP",
+		"--proxy-client-cert-file=" + c.path(pki, frontProxy+".crt"),
+		"--proxy-client-key-file=" + c.path(pki, frontProxy+".key"),
+		// The servers of aggregated APIs read these from a ConfigMap.
+		"--requestheader-client-ca-file=" + c.path(pki, "ca.crt"),
+		"--requestheader-allowed-names=" + frontProxy,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--enable-admission-plugins=NodeRestriction",
 	}
 }

@@ -44,6 +44,10 @@ func TestClusterForRealNodes(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "10.240.0.1", "10.96.0.1", "kubernetes.default.svc"} {
 		g.Expect(serving.VerifyHostname(host)).To(Succeed())
 	}
+	// The servers of aggregated APIs believe a client of this name, whoever it says the user is.
+	g.Expect(c.apiServer().args).To(ContainElements("--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-client-ca-file="+c.path(pki, "ca.crt"), "--proxy-client-cert-file="+c.path(pki, "front-proxy-client.crt")))
+	g.Expect(certificate(t, read(t, c.path(pki, "front-proxy-client.crt"))).Subject.CommonName).To(Equal("front-proxy-client"))
 	kubeconfig, err := clientcmd.LoadFromFile(c.NodeKubeconfig("node-2"))
 	g.Expect(err).NotTo(HaveOccurred())
 	kubelet := certificate(t, kubeconfig.AuthInfos["system:node:node-2"].ClientCertificateData).Subject
