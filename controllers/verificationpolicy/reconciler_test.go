@@ -128,22 +128,22 @@ func TestReconcileShowsTheSourcesThatAreMissing(t *testing.T) {
 	g := NewWithT(t)
 	asking := policy("shop", "asking")
 	asking.Spec.Checks = []appv1alpha1.VerificationCheck{
-		{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{SourceRef: appv1alpha1.SourceReference{Name: "promethues"}}},
+		{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{SourceRef: appv1alpha1.SourceReference{Name: "elsewhere"}}},
 		{Name: "pods", Type: "PodHealth"},
 		{Name: "placement", Type: "HTTP", HTTP: &appv1alpha1.HTTPCheck{SourceRef: appv1alpha1.SourceReference{Name: "placement"}}},
 	}
 	there := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}}
-	elsewhere := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "promethues"}}
-	kube := testkit.NewFake(t, asking, there, elsewhere)
+	other := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "elsewhere"}}
+	kube := testkit.NewFake(t, asking, there, other)
 	ready := func() string {
 		look(t, kube)
 		condition := meta.FindStatusCondition(find(t, kube, "shop", "asking").Status.Conditions, "Ready")
 		return string(condition.Status) + " " + condition.Reason + " " + condition.Message
 	}
 	g.Expect(ready()).To(Equal("False SourceMissing a check is Inconclusive without its VerificationSource in namespace altershieldoperator-system: " +
-		"spec.checks[0].ratio.sourceRef.name: promethues isn't there"))
+		"spec.checks[0].ratio.sourceRef.name: elsewhere isn't there"))
 	there = there.DeepCopy()
-	there.Name, there.ResourceVersion = "promethues", ""
+	there.Name, there.ResourceVersion = "elsewhere", ""
 	g.Expect(kube.Create(t.Context(), there)).To(Succeed())
 	g.Expect(ready()).To(Equal("True Valid the checks of the policy are made"))
 }

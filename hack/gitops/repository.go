@@ -118,7 +118,7 @@ func ofKustomization(kustomization *unstructured.Unstructured, commit string) (o
 	ready := conditionOf(kustomization, "Ready")
 	says := fmt.Sprintf("Ready=%s %s: %s", ready["status"], ready["reason"], ready["message"])
 	if tried, _, _ := unstructured.NestedString(kustomization.Object, "status", "lastAttemptedRevision"); tried != "main@sha1:"+commit {
-		return outcome{}, fmt.Errorf("Flux tried %s, and shows %s", tried, says)
+		return outcome{}, fmt.Errorf("the commit that Flux tried last is %s, and it shows %s", tried, says)
 	}
 	return outcome{ok: ready["status"] == "True", says: says}, nil
 }

@@ -65,7 +65,7 @@ func TestOfKustomizationIsWhatItShowsOfTheNewestCommit(t *testing.T) {
 	g.Expect(of("new", "False")).To(Equal(outcome{says: "Ready=False R: m"}))
 	g.Expect(of("new", "Unknown")).To(Equal(outcome{says: "Ready=Unknown R: m"}))
 	_, err := of("old", "True")
-	g.Expect(err).To(MatchError("Flux tried main@sha1:old, and shows Ready=True R: m"))
+	g.Expect(err).To(MatchError("the commit that Flux tried last is main@sha1:old, and it shows Ready=True R: m"))
 	_, err = ofKustomization(kustomizationOf(t, "{}"), "new")
 	g.Expect(err).To(HaveOccurred())
 }

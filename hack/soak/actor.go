@@ -70,8 +70,8 @@ type actor struct {
 // play runs the actions of a plan until the context ends. It returns an error only if the soak can't continue.
 func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 	for _, action := range actions {
-		if lab.Pause(ctx, action.Pause) != nil {
-			return nil
+		if err := lab.Pause(ctx, action.Pause); err != nil {
+			return nil //nolint:nilerr // the time is over
 		}
 		limit := actionTimeout
 		if action.Kind == plan.Restart || action.Kind == plan.Outage {

@@ -19,8 +19,8 @@ package view
 import (
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +37,9 @@ type NotRunning struct {
 	// RollbackAt is when the operator rolls the release back at the latest if they go on like that; nil if it doesn't, or that isn't known.
 	RollbackAt *metav1.Time `json:"rollbackAt,omitempty"`
 }
+
+// replicaFailure is the condition of a Deployment whose pods can't be created or deleted.
+const replicaFailure = "ReplicaFailure"
 
 // starts is how long a pod may take to start without a word about it.
 const starts = 10 * time.Second
@@ -79,21 +82,23 @@ func notRunning(facts Facts, now time.Time) (waits *NotRunning, gated int64) {
 }
 
 // creationFailure returns the condition of a Deployment that its pods can't be created; nil if they can, and for other kinds, which have none.
-func creationFailure(object *unstructured.Unstructured) *appsv1.DeploymentCondition {
-	if object == nil || object.GroupVersionKind().GroupKind() != appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind() {
+func creationFailure(object *unstructured.Unstructured) *metav1.Condition {
+	if object == nil {
 		return nil
 	}
-	var deployment appsv1.Deployment
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment); err != nil {
+	var read struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &read); err != nil {
 		return nil
 	}
-	for i, condition := range deployment.Status.Conditions {
-		// The other reason is that pods can't be deleted.
-		if condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue && condition.Reason == "FailedCreate" {
-			return &deployment.Status.Conditions[i]
-		}
+	failure := meta.FindStatusCondition(read.Status.Conditions, replicaFailure)
+	if failure == nil || failure.Status != metav1.ConditionTrue || failure.Reason != "FailedCreate" { // the other reason is that pods can't be deleted
+		return nil
 	}
-	return nil
+	return failure
 }
 
 // isStarting reports whether a pod is so new that it may be about to run.

@@ -91,10 +91,7 @@ func TestWhySaysThatPodsOfADeploymentCanNotBeCreated(t *testing.T) {
 	g.Expect(waiting.Pods).To(BeEmpty())
 	g.Expect(waiting.RollbackAt.Time).To(BeTemporally("==", now.Add(time.Minute)))
 
-	for _, other := range []func(*unstructured.Unstructured){failing("False", "FailedCreate"), failing("True", "FailedDelete"), func(object *unstructured.Unstructured) {
-		failing("True", "FailedCreate")(object)
-		object.SetKind("StatefulSet")
-	}} {
+	for _, other := range []func(*unstructured.Unstructured){failing("False", "FailedCreate"), failing("True", "FailedDelete")} {
 		known.Workload = workload(7, "49", other)
 		g.Expect(view.WhyOf(known, now).NotRunning).To(BeNil())
 	}
