@@ -47,24 +47,31 @@ type WebhookEndpoint struct {
 	// Host is an address on this machine, 127.0.0.1 if empty.
 	Host string
 	Port int
-	// CABundle is the PEM certificate of the authority that signed the serving certificate.
+	// CABundle is the PEM certificate of the authority that signed the serving certificate, empty if something else keeps it in the configurations.
 	CABundle []byte
 }
 
-// Install builds a kustomization and applies its objects: namespaces and CustomResourceDefinitions first, webhook
-// configurations, redirected to the endpoint, last.
+// Install builds a kustomization and applies its objects.
 func (c *Cluster) Install(ctx context.Context, kustomization string, webhook WebhookEndpoint) error {
 	objects, err := manifests.Build(exec.CommandContext(ctx, c.Kubectl(), "kustomize", kustomization), kustomization)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.Apply(ctx, objects, webhook)
 	}
+	if err != nil {
+		return fmt.Errorf("install %s: %w", kustomization, err)
+	}
+	return nil
+}
+
+// Apply applies objects, which the API server validates strictly: namespaces and CustomResourceDefinitions first, webhook configurations,
+// redirected to the endpoint, last.
+func (c *Cluster) Apply(ctx context.Context, objects []*unstructured.Unstructured, webhook WebhookEndpoint) error {
 	for _, object := range objects {
 		if err := pointWebhooks(object, webhook); err != nil {
-			return fmt.Errorf("install %s: %w", kustomization, err)
+			return err
 		}
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
-
 	// The client discovers new kinds as they are created.
 	writer, err := client.New(c.Config(), client.Options{})
 	if err != nil {
@@ -73,11 +80,11 @@ func (c *Cluster) Install(ctx context.Context, kustomization string, webhook Web
 	for _, object := range objects {
 		apply := client.ApplyConfigurationFromUnstructured(object)
 		if err := writer.Apply(ctx, apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
-			return fmt.Errorf("install %s: apply %s %s: %w", kustomization, object.GetKind(), client.ObjectKeyFromObject(object), err)
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), client.ObjectKeyFromObject(object), err)
 		}
 		if object.GetKind() == definitionKind {
 			if err := c.awaitEstablished(ctx, writer, object); err != nil {
-				return fmt.Errorf("install %s: %w", kustomization, err)
+				return err
 			}
 		}
 	}
@@ -122,10 +129,11 @@ func pointWebhooks(object *unstructured.Unstructured, endpoint WebhookEndpoint) 
 		if err != nil {
 			return fmt.Errorf("%s %s: webhook %d: %w", object.GetKind(), object.GetName(), i, err)
 		}
-		webhook["clientConfig"] = map[string]any{
-			"url":      endpoint.url(path),
-			"caBundle": base64.StdEncoding.EncodeToString(endpoint.CABundle),
+		clientConfig := map[string]any{"url": endpoint.url(path)}
+		if len(endpoint.CABundle) > 0 {
+			clientConfig["caBundle"] = base64.StdEncoding.EncodeToString(endpoint.CABundle)
 		}
+		webhook["clientConfig"] = clientConfig
 	}
 	return unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
 }

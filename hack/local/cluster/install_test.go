@@ -88,6 +88,13 @@ func TestPointWebhooks(t *testing.T) {
 	}
 }
 
+func TestPointWebhooksLeavesTheAuthorityToWhatKeepsIt(t *testing.T) {
+	g := NewWithT(t)
+	object := one(g, "kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [{name: w, clientConfig: {service: {path: /mutate}}}]")
+	g.Expect(pointWebhooks(object, WebhookEndpoint{Port: 1443})).To(Succeed())
+	g.Expect(object.Object["webhooks"]).To(Equal([]any{map[string]any{"name": "w", "clientConfig": map[string]any{"url": "https://127.0.0.1:1443/mutate"}}}))
+}
+
 func TestPointWebhooksLeavesOtherObjectsAlone(t *testing.T) {
 	g := NewWithT(t)
 	object := one(g, "kind: ConfigMap\nmetadata: {name: c}\nwebhooks: [1]")

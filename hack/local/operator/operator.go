@@ -74,7 +74,10 @@ type Options struct {
 	Env []string
 	// Config is the kustomization to install.
 	Config string
-	Ports  Ports
+	// Certificates is the folder with the manager's certificate, if something else keeps that and the CA bundles of the webhook
+	// configurations. Without one, Install creates a certificate.
+	Certificates string
+	Ports        Ports
 	// Front is the port at which the API server calls the webhooks, that of the manager if zero.
 	Front int
 	// Through is a proxy between the manager and the API server, nil for none. The API server's own calls don't use it.
@@ -98,10 +101,13 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 		return nil, err
 	}
 	options.Name, options.Front = cmp.Or(options.Name, Name), cmp.Or(options.Front, options.Ports.Webhook)
-	certs := filepath.Join(options.Dir, servingCerts)
-	ca, err := cluster.NewServingCert(certs)
-	if err != nil {
-		return nil, err
+	certs, ca := options.Certificates, []byte(nil)
+	if certs == "" {
+		var err error
+		certs = filepath.Join(options.Dir, servingCerts)
+		if ca, err = cluster.NewServingCert(certs); err != nil {
+			return nil, err
+		}
 	}
 	if err := plane.Install(ctx, options.Config, cluster.WebhookEndpoint{Port: options.Front, CABundle: ca}); err != nil {
 		return nil, err
