@@ -47,6 +47,11 @@ const (
 
 	SourceController    = "source-controller"
 	KustomizeController = "kustomize-controller"
+
+	CertManager = "cert-manager"
+
+	PrometheusOperator         = "prometheus-operator"
+	PrometheusAdmissionWebhook = "prometheus-admission-webhook"
 )
 
 // The versions of Kubernetes, those of hack/controlplane/kubernetes-<minor>/go.mod; they name folders in the store.
@@ -103,6 +108,16 @@ func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
 // EnsureFlux does the same with Flux's controllers.
 func EnsureFlux(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, flux())
+}
+
+// EnsureCertManager does the same with cert-manager.
+func EnsureCertManager(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, certManager())
+}
+
+// EnsurePrometheusOperator does the same with the Prometheus operator and its webhook.
+func EnsurePrometheusOperator(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, prometheusOperator())
 }
 
 func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error) {

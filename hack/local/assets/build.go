@@ -39,6 +39,9 @@ const (
 	scratchPrefix = ".build-"
 	// fluxModules is the beginning of the import paths of Flux's controllers, whose main packages are at the root of their modules.
 	fluxModules = "github.com/fluxcd/"
+	// certManagerModule and prometheusOperatorModule are the modules of their sources.
+	certManagerModule        = "github.com/cert-manager/cert-manager"
+	prometheusOperatorModule = "github.com/prometheus-operator/prometheus-operator"
 )
 
 // program is a program of the control plane or of a node, with its build.
@@ -104,14 +107,23 @@ func flux() []program {
 	}
 }
 
+// certManager returns cert-manager, whose main package is ours, as its own ones are in no module of a version.
+func certManager() []program {
+	return []program{{name: CertManager, module: "cert-manager", pkg: ".", takes: "3 minutes"}}
+}
+
+// prometheusOperator returns the Prometheus operator and the webhook that validates its objects.
+func prometheusOperator() []program {
+	return []program{
+		{name: PrometheusOperator, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/operator", takes: "3 minutes"},
+		{name: PrometheusAdmissionWebhook, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/admission-webhook", takes: "half a minute"},
+	}
+}
+
 // FluxDefinitions returns the kustomizations of the CustomResourceDefinitions of Flux's controllers, which are in their modules.
 func FluxDefinitions(ctx context.Context) (folders []string, err error) {
-	sources, err := sourcesDir(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, p := range flux() {
-		source, err := gomodule.Download(ctx, filepath.Join(sources, p.module), p.pkg)
+		source, err := sourceOf(ctx, p.module, p.pkg)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +145,25 @@ func Helm(ctx context.Context) (program string, err error) {
 		return "", fmt.Errorf("building helm: %w", err)
 	}
 	return strings.TrimSpace(string(path)), nil
+}
+
+// CertManagerSource returns the folder of cert-manager's module, whose name ends with the version.
+func CertManagerSource(ctx context.Context) (string, error) {
+	return sourceOf(ctx, "cert-manager", certManagerModule)
+}
+
+// PrometheusOperatorSource does the same for the Prometheus operator.
+func PrometheusOperatorSource(ctx context.Context) (string, error) {
+	return sourceOf(ctx, "prometheus-operator", prometheusOperatorModule)
+}
+
+// sourceOf returns the folder of a module that is pinned in a folder of hack/controlplane.
+func sourceOf(ctx context.Context, folder, module string) (string, error) {
+	sources, err := sourcesDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	return gomodule.Download(ctx, filepath.Join(sources, folder), module)
 }
 
 // containerd returns a command of containerd, without the snapshotters that need C libraries or kernel modules.
