@@ -142,6 +142,10 @@ upgrade: build ## Upgrade from an earlier version with Deployments in all states
 gitops: build ## Have Flux and Helm apply releases that fail, are parked, rolled back and repaired. GITOPS_ARGS="--tool=helm --scene=stuck".
 	go run ./hack/gitops --manager bin/manager $(GITOPS_ARGS)
 
+.PHONY: ecosystem
+ecosystem: build ## Have cert-manager issue, renew and replace the operator's certificate, and the Prometheus operator take config/prometheus.
+	go run ./hack/ecosystem --manager bin/manager
+
 # Without -trimpath it shares the compiled packages of the tests.
 .PHONY: soak
 soak: assets ## Run a random actor beside the operator and check invariants. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.

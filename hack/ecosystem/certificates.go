@@ -1,0 +1,262 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+const (
+	// authority and serving are the Certificates of the overlay.
+	authority = prefix + "ca"
+	serving   = prefix + "serving-cert"
+	// lag is for how long a pod still sees an old Secret here; the kubelet takes up to 90 s.
+	lag = 5 * time.Second
+	// quiet is how long nothing may be written where nobody fights.
+	quiet = 15 * time.Second
+)
+
+// tryCertManager has cert-manager issue, renew and replace the operator's certificate while releases pass.
+func tryCertManager(ctx context.Context, s *stage) error {
+	fmt.Fprintln(s.out, "\ncert-manager")
+	for _, step := range []func(context.Context) error{
+		s.installCertManager, s.installOverlay, s.missesSecret, s.issue, s.serves, s.declares,
+		s.renewed, s.deleted, s.replaced, s.agrees,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missesSecret starts the manager before there is a certificate. In a cluster the kubelet starts no container then.
+func (s *stage) missesSecret(ctx context.Context) error {
+	err := s.startOperator(ctx)
+	if err == nil {
+		return errors.New("the manager runs without a certificate")
+	}
+	for line := range strings.Lines(err.Error()) {
+		if strings.Contains(line, "no such file or directory") {
+			s.tell("operator", "without the Secret: %s", strings.ReplaceAll(line, s.dir, "..."))
+			return nil
+		}
+	}
+	return fmt.Errorf("the manager doesn't say that the certificate is missing: %w", err)
+}
+
+// serves mounts the Secret, starts the manager, and releases.
+func (s *stage) serves(ctx context.Context) error {
+	data, err := s.secret(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.tls.follow(data); err != nil {
+		return err
+	}
+	if err := s.startOperator(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(s.lab.SetBatch(ctx, 1), s.lab.Namespace(ctx, shop, true)); err != nil {
+		return err
+	}
+	if err := s.lab.Kube.Create(ctx, lab.Deployment(shop, shop, 2)); err != nil {
+		return err
+	}
+	return s.release(ctx, "with the first certificate")
+}
+
+// declares puts a kind under control, whose webhooks are in configurations that cainjector doesn't know.
+func (s *stage) declares(ctx context.Context) error {
+	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
+		}
+		if err := s.apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
+			return err
+		}
+	}
+	if err := lab.Until(ctx, patience, "webhooks of the declared kind", func(ctx context.Context) error {
+		bundles, err := s.bundles(ctx)
+		if err == nil && len(bundles[kindsMutating]) == 0 {
+			err = errors.New("there are none")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return s.trusted(ctx)
+}
+
+// renewed renews the certificate while releases are tried.
+func (s *stage) renewed(ctx context.Context) error {
+	return s.changed(ctx, "renewed", false, func(ctx context.Context) error { return s.renew(ctx, serving) })
+}
+
+// deleted deletes the Secret meanwhile.
+func (s *stage) deleted(ctx context.Context) error {
+	return s.changed(ctx, "in a Secret that was deleted", false, func(ctx context.Context) error {
+		s.tell("user", "deletes the Secret")
+		return s.lab.Kube.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: servingSecret}})
+	})
+}
+
+// replaced replaces the authority, with a key of its own, and then the certificate. cainjector leaves the authority before in the CA bundles.
+func (s *stage) replaced(ctx context.Context) error {
+	return s.changed(ctx, "of another authority", true, func(ctx context.Context) error {
+		return errors.Join(s.renew(ctx, authority), s.renew(ctx, serving))
+	})
+}
+
+// changed has the certificate change, also by another authority, while releases are tried: none is refused, and the same process serves it.
+func (s *stage) changed(ctx context.Context, how string, authority bool, change func(context.Context) error) error {
+	before, err := s.secret(ctx)
+	if err != nil {
+		return err
+	}
+	pid := s.lab.Operator.Pid()
+	tried, err := s.during(ctx, func(ctx context.Context) error {
+		if err := change(ctx); err != nil {
+			return err
+		}
+		after, err := s.issuedAgain(ctx, before["tls.crt"])
+		if err != nil {
+			return err
+		}
+		if replaced := !bytes.Equal(after[authorityKey], before[authorityKey]); replaced != authority {
+			return fmt.Errorf("that the authority is another one is %t", replaced)
+		}
+		return errors.Join(s.trusted(ctx), s.follows(ctx, before, after))
+	})
+	if err := errors.Join(err, tried.unharmed(), s.ended()); err != nil {
+		return err
+	}
+	if now := s.lab.Operator.Pid(); now != pid {
+		return fmt.Errorf("the manager was started again: process %d, then %d", pid, now)
+	}
+	s.tell("operator", "the certificate %s is served by the same process; meanwhile %d tried releases passed, none was refused", how, tried.passed)
+	return s.release(ctx, "with a certificate "+how)
+}
+
+// follows mounts a newer Secret after a while, as the kubelet does. Until then the one before is served, and from then on the newer one.
+func (s *stage) follows(ctx context.Context, before, after map[string][]byte) error {
+	webhooks, metrics := address(s.ports.Webhook), address(s.ports.Metrics)
+	late := time.After(lag)
+	if err := s.served(ctx, webhooks, before[authorityKey], before["tls.crt"]); err != nil {
+		return err
+	}
+	select {
+	case <-late:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := s.tls.follow(after); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := errors.Join(s.served(ctx, webhooks, after[authorityKey], after["tls.crt"]), s.served(ctx, metrics, after[authorityKey], after["tls.crt"])); err != nil {
+		return err
+	}
+	s.tell("operator", "serves the new certificate %s after it is in the mounted folder, at the webhooks and the metrics", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// agrees takes the CA bundles away, and applies the overlay again. They come back, and then nobody writes to the webhook configurations.
+func (s *stage) agrees(ctx context.Context) error {
+	for _, name := range []string{fixedMutating, kindsMutating} {
+		lost := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		patch := `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`
+		if err := s.lab.Kube.Patch(ctx, lost, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
+			return fmt.Errorf("taking the CA bundle of %s away: %w", name, err)
+		}
+		s.tell("user", "takes the CA bundle of %s away", name)
+		if err := s.trusted(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.applyOverlay(ctx); err != nil {
+		return err
+	}
+	s.tell("user", "applies config/overlays/cert-manager again")
+	if err := s.trusted(ctx); err != nil {
+		return err
+	}
+	if err := s.still(ctx); err != nil {
+		return err
+	}
+	return s.release(ctx, "after all that")
+}
+
+// still waits until nobody has written to a webhook configuration for a while. Where two fight, that never comes.
+func (s *stage) still(ctx context.Context) error {
+	var seen map[string]string
+	var since time.Time
+	return lab.Until(ctx, patience, fmt.Sprintf("%s without a write", quiet), func(ctx context.Context) error {
+		versions, err := s.versions(ctx)
+		if err != nil {
+			return err
+		}
+		if !maps.Equal(versions, seen) {
+			seen, since = versions, time.Now()
+		}
+		if time.Since(since) < quiet {
+			return fmt.Errorf("the last write was %s ago: %v", time.Since(since), slices.Sorted(maps.Values(versions)))
+		}
+		s.tell("", "nobody writes to the %d webhook configurations for %s", len(versions), quiet)
+		return nil
+	})
+}
+
+// versions returns the resource versions of all webhook configurations.
+func (s *stage) versions(ctx context.Context) (map[string]string, error) {
+	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := errors.Join(s.lab.Kube.List(ctx, &mutating), s.lab.Kube.List(ctx, &validating)); err != nil {
+		return nil, err
+	}
+	versions := map[string]string{}
+	for _, configuration := range mutating.Items {
+		versions["mutating "+configuration.Name] = configuration.ResourceVersion
+	}
+	for _, configuration := range validating.Items {
+		versions["validating "+configuration.Name] = configuration.ResourceVersion
+	}
+	return versions, nil
+}

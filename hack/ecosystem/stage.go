@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
+)
+
+const (
+	// overlay is the kustomization of the operator.
+	overlay = "hack/ecosystem/config"
+	// patience is how long a state may take to be reached.
+	patience = 2 * time.Minute
+	// grace is how long a program may take to exit.
+	grace = 30 * time.Second
+)
+
+// stage is a cluster with the operator and the programs beside it.
+type stage struct {
+	lab *lab.Lab
+	out io.Writer
+	// dir is the folder of what the programs need, certManager the program of cert-manager.
+	dir, certManager string
+	// ports are those of the manager, tls is its mounted Secret.
+	ports   operator.Ports
+	tls     mount
+	started []*process.Process
+}
+
+func newStage(l *lab.Lab, out io.Writer) *stage {
+	return &stage{lab: l, out: out, dir: filepath.Dir(l.Plane.Kubeconfig())}
+}
+
+func (s *stage) close(ctx context.Context) error {
+	var failures []error
+	for _, program := range s.started {
+		failures = append(failures, program.Stop(context.WithoutCancel(ctx), grace))
+	}
+	return errors.Join(failures...)
+}
+
+// tell prints who showed or did what, in one line.
+func (s *stage) tell(who, format string, args ...any) {
+	fmt.Fprintf(s.out, "  %-20s %s\n", who, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+}
+
+// start starts a program with the permissions of a service account.
+func (s *stage) start(ctx context.Context, name string, account client.ObjectKey, argv ...string) error {
+	kubeconfig := s.kubeconfig(name)
+	if err := s.lab.Plane.ServiceAccountKubeconfig(ctx, account.Namespace, account.Name, kubeconfig, nil); err != nil {
+		return err
+	}
+	program, err := process.Start(process.Spec{Dir: s.dir, Name: name, Argv: argv, Env: []string{"KUBECONFIG=" + kubeconfig}})
+	if err == nil {
+		s.started = append(s.started, program)
+	}
+	return err
+}
+
+func (s *stage) kubeconfig(name string) string { return filepath.Join(s.dir, name+".kubeconfig") }
+
+// ended returns an error if a program, or the manager, has ended.
+func (s *stage) ended() error {
+	for _, program := range s.started {
+		if err := program.Ended(); err != nil {
+			return err
+		}
+	}
+	if s.lab.Operator == nil {
+		return nil
+	}
+	return s.lab.Operator.Ended()
+}
+
+// apply applies objects; webhooks are called at the endpoint.
+func (s *stage) apply(ctx context.Context, content []byte, webhooks cluster.WebhookEndpoint) error {
+	objects, err := manifests.Decode(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	return s.lab.Plane.Apply(ctx, objects, webhooks)
+}
+
+// get returns an object of a kind of other projects.
+func (s *stage) get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object, s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
+}
+
+// conditionOf returns a condition of an object, empty if there is none.
+func conditionOf(object *unstructured.Unstructured, name string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if found, _ := condition.(map[string]any); found["type"] == name {
+			return found
+		}
+	}
+	return nil
+}
+
+// ready returns an error unless the condition Ready of an object is True.
+func ready(object *unstructured.Unstructured) error {
+	if found := conditionOf(object, "Ready"); found["status"] != string(metav1.ConditionTrue) {
+		return fmt.Errorf("%s %s: Ready is %v: %v %v", object.GetKind(), object.GetName(), found["status"], found["reason"], found["message"])
+	}
+	return nil
+}
