@@ -65,13 +65,11 @@ func (s Style) rollsBack(pods view.NotRunning) string {
 }
 
 func (s Style) notRunning(pods view.NotRunning) node {
-	text := ""
+	parts := []string{"", s.rollsBack(pods)}
 	if len(pods.Pods) > 0 {
-		text = fmt.Sprint(len(pods.Pods))
+		parts[0] = fmt.Sprint(len(pods.Pods))
 	}
-	if by := s.rollsBack(pods); by != "" {
-		text += gap + by
-	}
+	text := strings.Join(slices.DeleteFunc(parts, isEmpty), gap)
 	branch := s.byMessage(node{label: s.text("pods.waiting"), text: text, colour: yellow}, pods.Pods)
 	if pods.NotCreated != "" {
 		branch.below = append(branch.below, node{label: s.text("uncreated"), text: pods.NotCreated})

@@ -265,3 +265,10 @@ func TestStatusOf5000PodsFits24Lines(t *testing.T) {
 		g.Expect(text).To(MatchRegexp(`and \d+ more`))
 	}
 }
+
+func TestStatusOfAReleaseWhosePodsCanNotBeCreated(t *testing.T) {
+	status := stuck()
+	status.NotRunning.Pods = nil
+	NewWithT(t).Expect(render.Status(status, render.Style{Width: 100, Now: now})).To(ContainSubstring(
+		"├─ pods that don't run  the operator rolls back by 2026-11-22 16:43:12 if they don't run\n   │  └─ not created       pods \"web-7f-\" is forbidden: exceeded quota: pods\n"))
+}

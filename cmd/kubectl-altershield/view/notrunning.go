@@ -49,7 +49,7 @@ func notRunning(facts Facts, now time.Time) (waits *NotRunning, gated int64) {
 	patience := decide.Patience{
 		Threshold: facts.StuckAfter, Batched: decide.BatchedPods(facts.Batches), Stopped: decide.FirstStops(nil, facts.Pods, facts.StuckAfter, now),
 	}
-	found := NotRunning{}
+	found := NotRunning{Pods: []FailedPod{}}
 	var first time.Time
 	for i := range facts.Pods {
 		pod := &facts.Pods[i]
