@@ -106,7 +106,7 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	err := controlled.
 		Watches(&corev1.Pod{}, debounce.Handler(handler.TypedEnqueueRequestsFromMapFunc(c.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
-		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.CreatedOrDeleted())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.ReleasePolicy{}, handler.TypedEnqueueRequestsFromMapFunc(c.ofPolicy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.TypedEnqueueRequestsFromMapFunc(of.All),

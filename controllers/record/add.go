@@ -82,7 +82,7 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 	return bykind.NewController(mgr, c.Name, concurrency).
 		WatchesRawSource(c.Kinds.Workloads(mgr, func(workload.Kind) predicate.Predicate { return marksChanged() })).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Owner), builder.WithPredicates(deleted())).
-		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.CreatedOrDeleted())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
 		Complete(c.Kinds.Reconciler(c.Reconciler))
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -75,15 +76,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("verificationpolicy").
 		Watches(&appv1alpha1.VerificationPolicy{}, debounce.Single(0), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&appv1alpha1.VerificationSource{}, debounce.Single(0), builder.WithPredicates(comesOrGoes())).
+		Watches(&appv1alpha1.VerificationSource{}, debounce.Single(0), builder.WithPredicates(scope.CreatedOrDeleted())).
 		Watches(&appv1alpha1.ChangeWorkload{}, debounce.Single(settle), builder.WithPredicates(failuresChanged())).
 		Watches(&admissionv1.MutatingWebhookConfiguration{}, debounce.Single(0), builder.WithPredicates(awaitsBuiltIn())).
 		Complete(r)
-}
-
-// comesOrGoes passes objects that are created or deleted.
-func comesOrGoes() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
 // awaitsBuiltIn passes the webhook configuration of the kinds until the policy builtin was created. The operator may start before it is there,

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// OptInChanged passes namespaces that enter or leave change control. The cache selects them by label, so they appear as creations
-// and deletions.
-func OptInChanged() predicate.Predicate {
+// CreatedOrDeleted passes objects that enter or leave the cache. Namespaces do so as they enter or leave change control: the cache selects them by
+// label.
+func CreatedOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 

@@ -161,10 +161,10 @@ func TestIsEndingWhereTheNamespaceIsBeingDeleted(t *testing.T) {
 	g.Expect(scope.IsEnding(nil)).To(BeFalse())
 }
 
-func TestOptInChangedPassesNamespacesThatComeOrGo(t *testing.T) {
+func TestCreatedOrDeletedPassesNamespacesThatComeOrGo(t *testing.T) {
 	g := NewWithT(t)
 	namespace := &corev1.Namespace{}
-	g.Expect(scope.OptInChanged().Create(event.CreateEvent{Object: namespace})).To(BeTrue())
-	g.Expect(scope.OptInChanged().Delete(event.DeleteEvent{Object: namespace})).To(BeTrue())
-	g.Expect(scope.OptInChanged().Update(event.UpdateEvent{ObjectOld: namespace, ObjectNew: namespace})).To(BeFalse())
+	g.Expect(scope.CreatedOrDeleted().Create(event.CreateEvent{Object: namespace})).To(BeTrue())
+	g.Expect(scope.CreatedOrDeleted().Delete(event.DeleteEvent{Object: namespace})).To(BeTrue())
+	g.Expect(scope.CreatedOrDeleted().Update(event.UpdateEvent{ObjectOld: namespace, ObjectNew: namespace})).To(BeFalse())
 }
