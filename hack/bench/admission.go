@@ -214,12 +214,16 @@ func (c clients) write(ctx context.Context, kube client.Client, kind written, op
 	if c.count > 1 {
 		return took, atOnce(ctx, c.group, one)
 	}
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
 	for i := range c.group {
 		if err := one(ctx, i); err != nil {
 			return nil, err
 		}
-		if err := lab.Pause(ctx, pace); err != nil {
-			return nil, err
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
 		}
 	}
 	return took, nil
