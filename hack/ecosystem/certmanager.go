@@ -181,7 +181,7 @@ func (s *stage) renew(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if now, _, _ := unstructured.NestedInt64(certificate.Object, "status", "revision"); now <= before || conditionOf(certificate, "Issuing") != nil {
+		if now, _, _ := unstructured.NestedInt64(certificate.Object, "status", "revision"); now <= before || lab.ConditionOf(certificate, "Issuing") != nil {
 			return fmt.Errorf("it has revision %d", now)
 		}
 		s.tell(certManager, "Certificate %s is renewed", name)

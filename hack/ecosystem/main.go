@@ -25,12 +25,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -39,13 +34,7 @@ import (
 func main() {
 	manager := flag.String("manager", "bin/manager", "`program` of the manager")
 	flag.Parse()
-	log.SetLogger(logr.Discard()) // what fails is returned
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := ecosystem(ctx, *manager, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "ecosystem: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("ecosystem", func(ctx context.Context) error { return ecosystem(ctx, *manager, os.Stdout) })
 }
 
 // ecosystem tries cert-manager, and then with its certificates the Prometheus operator.

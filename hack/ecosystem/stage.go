@@ -120,20 +120,9 @@ func (s *stage) get(ctx context.Context, kind schema.GroupVersionKind, namespace
 	return object, s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
 }
 
-// conditionOf returns a condition of an object, empty if there is none.
-func conditionOf(object *unstructured.Unstructured, name string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if found, _ := condition.(map[string]any); found["type"] == name {
-			return found
-		}
-	}
-	return nil
-}
-
 // ready returns an error unless the condition Ready of an object is True.
 func ready(object *unstructured.Unstructured) error {
-	if found := conditionOf(object, "Ready"); found["status"] != string(metav1.ConditionTrue) {
+	if found := lab.ConditionOf(object, "Ready"); found["status"] != string(metav1.ConditionTrue) {
 		return fmt.Errorf("%s %s: Ready is %v: %v %v", object.GetKind(), object.GetName(), found["status"], found["reason"], found["message"])
 	}
 	return nil

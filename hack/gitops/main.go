@@ -25,15 +25,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"slices"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -46,17 +42,13 @@ func main() {
 	tool := flag.String("tool", "", "play the scenes of this tool alone: flux or helm")
 	only := flag.String("scene", "", "play the scenes whose names match this `regexp`")
 	flag.Parse()
-	log.SetLogger(logr.Discard()) // the results have all errors
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	chosen, err := choose(scenes(), *tool, *only)
-	if err == nil {
-		err = gitops(ctx, *manager, chosen, os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "gitops: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("gitops", func(ctx context.Context) error {
+		chosen, err := choose(scenes(), *tool, *only)
+		if err != nil {
+			return err
+		}
+		return gitops(ctx, *manager, chosen, os.Stdout)
+	})
 }
 
 // choose returns the scenes of a tool, of all without one, whose names match.

@@ -26,6 +26,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // repository is an app in Git, which Flux applies every few seconds.
@@ -115,7 +117,7 @@ func (r *repository) shows(ctx context.Context) (outcome, error) {
 
 // ofKustomization returns what a Kustomization shows of a commit, the condition Ready.
 func ofKustomization(kustomization *unstructured.Unstructured, commit string) (outcome, error) {
-	ready := conditionOf(kustomization, "Ready")
+	ready := lab.ConditionOf(kustomization, "Ready")
 	says := fmt.Sprintf("Ready=%s %s: %s", ready["status"], ready["reason"], ready["message"])
 	if tried, _, _ := unstructured.NestedString(kustomization.Object, "status", "lastAttemptedRevision"); tried != "main@sha1:"+commit {
 		return outcome{}, fmt.Errorf("the commit that Flux tried last is %s, and it shows %s", tried, says)
@@ -140,15 +142,4 @@ func reconciliations(kustomization *unstructured.Unstructured) int64 {
 	newest, _ := history[0].(map[string]any)
 	count, _, _ := unstructured.NestedInt64(newest, "totalReconciliations")
 	return count
-}
-
-// conditionOf returns a condition of an object, empty if there is none.
-func conditionOf(object *unstructured.Unstructured, name string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if found, _ := condition.(map[string]any); found["type"] == name {
-			return found
-		}
-	}
-	return nil
 }

@@ -149,7 +149,7 @@ func (s *stage) until(ctx context.Context, object *unstructured.Unstructured, wh
 		if err := s.lab.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
-		if found := conditionOf(object, condition); found["status"] != status {
+		if found := lab.ConditionOf(object, condition); found["status"] != status {
 			return fmt.Errorf("it is %v", found)
 		}
 		return nil

@@ -23,6 +23,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,6 +83,17 @@ func (l *Lab) patchTemplate(ctx context.Context, kind schema.GroupVersionKind, n
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
 	if err := l.Kube.Patch(ctx, workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		return fmt.Errorf("releasing %s %s: %w", kind.Kind, client.ObjectKeyFromObject(workload), err)
+	}
+	return nil
+}
+
+// ConditionOf returns a condition of an object of any kind, empty if there is none.
+func ConditionOf(object *unstructured.Unstructured, name string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if found, _ := condition.(map[string]any); found["type"] == name {
+			return found
+		}
 	}
 	return nil
 }
