@@ -24,7 +24,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -91,7 +90,7 @@ func freeing(kind workload.Kind, object client.Object) workloadpatch.Change {
 }
 
 // openGates opens the gates of all pods, and reports whether none was closed. For a moment the API server still denies that, and adds gates to new
-// pods, until it notices that the policies are gone: denied is its answer.
+// pods, until it notices that the policies are gone; a pod may also change meanwhile. Denied is the answer, and the next attempt may pass.
 func (u *Uninstaller) openGates(ctx context.Context) (open bool, denied, err error) {
 	var pods corev1.PodList
 	if err := u.client.List(ctx, &pods, client.HasLabels{appv1alpha1.LabelGate}); err != nil {
@@ -100,14 +99,10 @@ func (u *Uninstaller) openGates(ctx context.Context) (open bool, denied, err err
 	closed := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
 		return pod.DeletionTimestamp != nil || decide.Gated(&pod) == decide.GateOpen
 	})
-	var failed []error
 	for i := range closed {
-		err := podgate.Open(ctx, u.client, &closed[i], "the operator was removed", time.Now())
-		if apierrors.IsForbidden(err) {
+		if err := podgate.Open(ctx, u.client, &closed[i], "the operator was removed", time.Now()); err != nil { // it must not keep others closed
 			denied = err
-			continue
 		}
-		failed = append(failed, err)
 	}
-	return len(closed) == 0, denied, errors.Join(failed...)
+	return len(closed) == 0, denied, nil
 }

@@ -42,7 +42,8 @@ import (
 // Opens the readiness gates of pods. Marks a pod that waits at its scheduling gate as failed, so that its StatefulSet replaces it.
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 
-// Open opens the gate of a pod, as it was read, with the reason for users. A pod that is gone or has changed since is left alone.
+// Open opens the gate of a pod, as it was read, with the reason for users. A pod that is gone needs nothing. One that has changed since, or whose
+// name another pod has, is left alone: that is an error, as the gate of the one or the other may still be closed, and is to be read again.
 func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string, now time.Time) error {
 	var err error
 	switch decide.Gated(pod) {
@@ -58,9 +59,9 @@ func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string
 	return unlessGone(err, "opening the gate of", pod)
 }
 
-// unlessGone returns the error of a write to a pod, nil if that is gone, or another one has its name.
+// unlessGone returns the error of a write to a pod, nil if that is gone.
 func unlessGone(err error, doing string, pod *corev1.Pod) error {
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
+	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
 	return fmt.Errorf("%s pod %s/%s: %w", doing, pod.Namespace, pod.Name, err)

@@ -62,7 +62,7 @@ func TestOpen(t *testing.T) {
 		g := NewWithT(t)
 		pod := create(g, "started", gated)
 		open(g, pod)
-		open(g, pod) // as it was read before
+		g.Expect(podgate.Open(t.Context(), kube, pod, "again", testkit.Now())).NotTo(Succeed(), "it has changed since it was read")
 		found := read(g, pod)
 		g.Expect(found.Spec.SchedulingGates).To(Equal([]corev1.PodSchedulingGate{{Name: "example.com/quota"}}), "others' gates stay")
 		g.Expect(found.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/gate-opened", "1795255200"))
@@ -74,7 +74,7 @@ func TestOpen(t *testing.T) {
 		pod := create(g, "replaced", gated)
 		g.Expect(kube.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 		other := create(g, "replaced", gated)
-		open(g, pod)
+		g.Expect(podgate.Open(t.Context(), kube, pod, "release 4, step 1/3", testkit.Now())).NotTo(Succeed(), "the other one waits, and is to be read")
 		g.Expect(decide.Gated(read(g, other))).To(Equal(decide.GateUnstarted))
 		g.Expect(kube.Delete(t.Context(), other, client.GracePeriodSeconds(0))).To(Succeed())
 		open(g, other) // it is gone
@@ -88,7 +88,7 @@ func TestOpen(t *testing.T) {
 		g.Expect(found.Status.Reason + ": " + found.Status.Message).To(Equal("BeyondStep: it has not started: release 4, step 1/3 has no further pods now"))
 		g.Expect(kube.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 		other := create(g, "returned", gated)
-		g.Expect(podgate.Return(t.Context(), kube, pod, "release 4, step 1/3")).To(Succeed())
+		g.Expect(podgate.Return(t.Context(), kube, pod, "release 4, step 1/3")).NotTo(Succeed())
 		g.Expect(read(g, other).Status.Phase).NotTo(Equal(corev1.PodFailed), "it has another UID")
 		g.Expect(kube.Delete(t.Context(), other, client.GracePeriodSeconds(0))).To(Succeed())
 		g.Expect(podgate.Return(t.Context(), kube, other, "release 4, step 1/3")).To(Succeed(), "it is gone")
@@ -103,6 +103,17 @@ func TestOpen(t *testing.T) {
 		})
 		g.Expect(podgate.Open(t.Context(), denied, pod, "release 4, step 1/3", testkit.Now())).To(MatchError(SatisfyAll(
 			HavePrefix("opening the gate of pod "+namespace+"/denied: "), HaveSuffix("a policy denies it"))))
+	})
+	t.Run("a conflict is an error, as the gate is still closed", func(t *testing.T) {
+		g := NewWithT(t)
+		pod := create(g, "changing", corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: gate}}})
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+		changing := interceptor.NewClient(kube, interceptor.Funcs{
+			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+				return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("the object has been modified"))
+			},
+		})
+		g.Expect(podgate.Open(t.Context(), changing, pod, "release 4, step 1/3", testkit.Now())).To(MatchError(apierrors.IsConflict, "IsConflict"))
 	})
 	t.Run("a pod gets traffic", func(t *testing.T) {
 		g := NewWithT(t)
