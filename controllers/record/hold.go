@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -73,9 +72,6 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 		return err
 	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, workloadpatch.LetGo(r.Kind, owner))
-	if apierrors.IsConflict(err) {
-		return nil // its event brings the next attempt
-	}
 	switch {
 	case written && appv1alpha1.FrozenOf(annotations, release.Number) != nil:
 		r.Recorder.Record(events.FreezeLeft(owner, release, cause))

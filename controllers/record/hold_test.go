@@ -160,3 +160,34 @@ func TestReconcileLetsAnUnrecordedReleaseGoWithoutSteps(t *testing.T) {
 	g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
 	g.Expect(<-recorder.Events).To(Equal("Warning StepsEnded release 2, version " + version + ", goes on to all pods: it left change control"))
 }
+
+// Writes of a rollout's status, whose events are ignored, may take all attempts of the API server.
+func TestReconcileTriesAgainToLetAReleaseGoAfterAConflict(t *testing.T) {
+	g := NewWithT(t)
+	set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Nodes","traffic":"Before"}`}).ObjectMeta}
+	set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+	kube := testkit.NewFake(t, set, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	conflicts := 1
+	changing := interceptor.NewClient(kube, interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, ok := object.(*corev1.Namespace); ok { // it left change control, so the cache doesn't have it
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if conflicts--; conflicts >= 0 {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "daemonsets"}, object.GetName(), nil)
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+	})
+	r := &Reconciler{Kind: daemonset.Kind{}, Client: changing, Live: kube, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}}
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(set)}
+	result, err := r.Reconcile(t.Context(), request)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(BeNumerically(">", 0))
+	g.Expect(r.Reconcile(t.Context(), request)).To(Equal(ctrl.Result{}))
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}

@@ -69,7 +69,7 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	if !controlled {
-		return ctrl.Result{}, r.leave(ctx, owner, release)
+		return settle(ctrl.Result{}, r.leave(ctx, owner, release))
 	}
 	known, err := r.find(ctx, owner, release.Version)
 	switch {
