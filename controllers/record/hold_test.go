@@ -109,10 +109,10 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			live := testkit.NewFake(t, objects...)
 			cached := interceptor.NewClient(live, interceptor.Funcs{
 				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-					if _, ok := object.(*corev1.Namespace); ok && !row.cached { // the cache holds no other namespaces
-						return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
+					if row.cached {
+						return kube.Get(ctx, key, object, options...)
 					}
-					return kube.Get(ctx, key, object, options...)
+					return getUncontrolled(ctx, kube, key, object, options...)
 				},
 				Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
 					if row.refusal != nil {
@@ -144,12 +144,10 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 	}
 }
 
-// The release is paced: the webhook has paused it with the partition at its maximum, and given its pod a gate.
 func TestReconcileLetsAnUnrecordedReleaseGoWithoutSteps(t *testing.T) {
 	g := NewWithT(t)
 	const version = "c6c45d23c098bdf181853a85b60b5d74"
-	set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Nodes","traffic":"Before"}`}).ObjectMeta}
-	set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+	set := pacedSet()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	kube := testkit.NewFake(t, set, namespace)
 	recorder := clientevents.NewFakeRecorder(10)
@@ -164,17 +162,11 @@ func TestReconcileLetsAnUnrecordedReleaseGoWithoutSteps(t *testing.T) {
 // Writes of a rollout's status, whose events are ignored, may take all attempts of the API server.
 func TestReconcileTriesAgainToLetAReleaseGoAfterAConflict(t *testing.T) {
 	g := NewWithT(t)
-	set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Nodes","traffic":"Before"}`}).ObjectMeta}
-	set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+	set := pacedSet()
 	kube := testkit.NewFake(t, set, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	conflicts := 1
 	changing := interceptor.NewClient(kube, interceptor.Funcs{
-		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			if _, ok := object.(*corev1.Namespace); ok { // it left change control, so the cache doesn't have it
-				return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
-			}
-			return kube.Get(ctx, key, object, options...)
-		},
+		Get: getUncontrolled,
 		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			if conflicts--; conflicts >= 0 {
 				return apierrors.NewConflict(schema.GroupResource{Resource: "daemonsets"}, object.GetName(), nil)
@@ -190,4 +182,19 @@ func TestReconcileTriesAgainToLetAReleaseGoAfterAConflict(t *testing.T) {
 	g.Expect(r.Reconcile(t.Context(), request)).To(Equal(ctrl.Result{}))
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
 	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}
+
+// pacedSet returns a DaemonSet whose release is paced: the webhook has paused it.
+func pacedSet() *appsv1.DaemonSet {
+	set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Nodes","traffic":"Before"}`}).ObjectMeta}
+	set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+	return set
+}
+
+// getUncontrolled reads from a cache as it is where no namespace is under change control: it holds no others.
+func getUncontrolled(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if _, ok := object.(*corev1.Namespace); ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
+	}
+	return kube.Get(ctx, key, object, options...)
 }

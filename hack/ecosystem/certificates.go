@@ -46,7 +46,7 @@ const (
 	serving   = prefix + "serving-cert"
 	// lag is for how long a pod still sees an old Secret here; the kubelet takes up to 90 s.
 	lag = 5 * time.Second
-	// quiet is how long nothing may be written where nobody fights.
+	// quiet is the time without a write after which no two writers fight.
 	quiet = 15 * time.Second
 )
 
@@ -198,7 +198,7 @@ func (s *stage) follows(ctx context.Context, before, after map[string][]byte) er
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// agrees takes the CA bundles away, and applies the overlay again. They come back, and then nobody writes to the webhook configurations.
+// agrees takes the CA bundles away, and applies the overlay again. They come back, and then the webhook configurations rest.
 func (s *stage) agrees(ctx context.Context) error {
 	for _, name := range []string{fixedMutating, kindsMutating} {
 		lost := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -224,7 +224,7 @@ func (s *stage) agrees(ctx context.Context) error {
 	return s.release(ctx, "after all that")
 }
 
-// still waits until nobody has written to a webhook configuration for a while. Where two fight, that never comes.
+// still waits until no webhook configuration has changed for a while. Where two writers fight, that never comes.
 func (s *stage) still(ctx context.Context) error {
 	var seen map[string]string
 	var since time.Time

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +60,7 @@ func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string
 
 // unlessGone returns the error of a write to a pod, nil if that is gone.
 func unlessGone(err error, doing string, pod *corev1.Pod) error {
-	if err == nil || apierrors.IsNotFound(err) {
+	if client.IgnoreNotFound(err) == nil {
 		return nil
 	}
 	return fmt.Errorf("%s pod %s/%s: %w", doing, pod.Namespace, pod.Name, err)
