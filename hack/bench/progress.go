@@ -17,6 +17,9 @@ limitations under the License.
 package main
 
 import (
+	"fmt"
+	"maps"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
@@ -62,16 +65,22 @@ func (p *progress) sawWorkload(workload *appv1alpha1.ChangeWorkload) {
 func (p *progress) isRolled() bool { return len(p.rolled) == p.deployments }
 
 // isVerified reports whether all rollouts are complete and all releases verified.
-func (p *progress) isVerified() bool {
-	if !p.isRolled() {
-		return false
+func (p *progress) isVerified() bool { return p.isRolled() && len(p.unverified()) == 0 }
+
+// unverified returns the complete rollouts whose release isn't verified, each with the name of its ChangeWorkload.
+func (p *progress) unverified() map[string]string {
+	left := maps.Clone(p.rolled)
+	maps.DeleteFunc(left, func(_, workload string) bool { return p.verified[workload] })
+	return left
+}
+
+// left tells how many rollouts are complete, and which of them aren't verified.
+func (p *progress) left(controlled bool) string {
+	rolled := fmt.Sprintf("%d of %d rollouts are complete", len(p.rolled), p.deployments)
+	if !controlled {
+		return rolled
 	}
-	for _, name := range p.rolled {
-		if !p.verified[name] {
-			return false
-		}
-	}
-	return true
+	return fmt.Sprintf("%s, of these %v are not verified", rolled, p.unverified())
 }
 
 // isComplete reports whether kubectl rollout status would succeed.

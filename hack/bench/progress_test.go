@@ -76,6 +76,8 @@ func TestIsVerifiedOnceTheChangeWorkloadOfEachReachedSuccess(t *testing.T) {
 	seen.sawWorkload(workload("till--x--before", "Success"))
 	seen.sawWorkload(workload("till--x--abc", "Running"))
 	g.Expect(seen.isVerified()).To(BeFalse())
+	g.Expect(seen.left(true)).To(Equal("2 of 2 rollouts are complete, of these map[till:till--x--abc] are not verified"))
+	g.Expect(seen.left(false)).To(Equal("2 of 2 rollouts are complete"))
 	seen.sawWorkload(workload("till--x--abc", "Success"))
 	g.Expect(seen.isVerified()).To(BeTrue())
 }

@@ -201,7 +201,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 		return times{rolled: f.timeout(), missing: f.deployments - len(seen.rolled)}, nil
 	}
 	if err != nil {
-		return times{}, fmt.Errorf("%d of %d rollouts in namespace %s are complete: %w", len(seen.rolled), f.deployments, f.namespace, err)
+		return times{}, fmt.Errorf("in namespace %s %s: %w", f.namespace, seen.left(controlled), err)
 	}
 	return took, nil
 }
