@@ -30,6 +30,8 @@ type Write struct {
 	// Revision orders the writes: it is the resulting resourceVersion; a deletion has that of the previous write.
 	Revision int64
 	Time     time.Time
+	// Asked is when the API server received the request. Its user decided before that, which can be long before Time on a busy machine.
+	Asked time.Time
 	// User, Verb, Resource and Subresource are those of the request.
 	User, Verb, Resource, Subresource string
 	Namespace, Name                   string

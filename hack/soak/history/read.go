@@ -111,7 +111,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 		r.led = event.StageTimestamp.Time
 	}
 	write = Write{
-		Time: event.StageTimestamp.Time, User: event.User.Username, Verb: event.Verb,
+		Time: event.StageTimestamp.Time, Asked: event.RequestReceivedTimestamp.Time, User: event.User.Username, Verb: event.Verb,
 		Resource: event.ObjectRef.Resource, Subresource: event.ObjectRef.Subresource,
 		Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name, Unanswered: unanswered,
 	}

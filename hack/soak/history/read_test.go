@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
@@ -56,7 +57,7 @@ const (
 		`"objectRef":{"resource":"changeworkloads","namespace":"shop","name":"cart--x--v"},"responseStatus":{"code":200},` +
 		`"responseObject":{"kind":"ChangeWorkload","metadata":{"uid":"u2","resourceVersion":"9","deletionTimestamp":"2026-11-21T10:00:00Z"},` +
 		`"status":{"status":"Success"}}}` + "\n"
-	evicted = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/api","user":{"username":"admin"},` +
+	evicted = `{"stage":"ResponseComplete","requestReceivedTimestamp":"2026-11-21T10:00:00.000000Z","stageTimestamp":"2026-11-21T10:00:20.000000Z","verb":"patch","requestURI":"/api","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"pods","subresource":"status","namespace":"shop","name":"cart-1"},"responseStatus":{"code":200},` +
 		`"responseObject":{"kind":"Pod","metadata":{"uid":"u3","resourceVersion":"8"},"status":{"phase":"Failed","reason":"Evicted"}}}` + "\n"
 	denied = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"admin"},` +
@@ -107,6 +108,16 @@ func TestNextKnowsWhetherAPodIsOver(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Name": Equal("cart-1"), "PodOver": Equal(over)})), phase)
 	}
+}
+
+func TestNextKnowsWhenAWriteWasAskedForAndWhenItWasMade(t *testing.T) {
+	writes, err := logged(t, evicted).Next()
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	asked := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{
+		"Asked": BeTemporally("==", asked), "Time": BeTemporally("==", asked.Add(20*time.Second)),
+	})))
 }
 
 func TestNextLeavesOutWhatWroteNothing(t *testing.T) {

@@ -39,6 +39,8 @@ func system() invariant.System {
 type story struct {
 	writes []history.Write
 	now    time.Time
+	// waited is how long the API server takes for a write.
+	waited time.Duration
 }
 
 func newStory() *story { return &story{now: began} }
@@ -50,6 +52,7 @@ func (s *story) after(delay time.Duration) *story {
 
 func (s *story) write(write history.Write) *story {
 	write.Revision, write.Time = int64(len(s.writes)+1), s.now
+	write.Asked = write.Time.Add(-s.waited)
 	if write.Namespace == "" {
 		write.Namespace = "shop"
 	}

@@ -141,7 +141,7 @@ func (s *success) blame(workload string, now time.Time) {
 func (s *success) enter(write history.Write) {
 	workload := write.Workload
 	if workload.Status != "Success" || workload.Verified != "AllPodsPassed" || workload.Observed != workload.Release {
-		s.leave(workload.UID, write.Time)
+		s.leave(workload.UID, write.Asked)
 		return
 	}
 	shown := s.at[workload.UID]
@@ -164,10 +164,10 @@ func (s *success) passed(write history.Write) int {
 		if batch.Release != write.Workload.Observed || !batch.Done && !s.unsure[batch.name] {
 			continue
 		}
-		judged := s.system.awake(batch.failed, write.Time) > cacheLag
+		judged := s.system.awake(batch.failed, write.Asked) > cacheLag
 		for _, pod := range batch.Pods {
 			over, ended := s.over[write.Namespace+"/"+pod]
-			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over, write.Time) > podLag {
+			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over, write.Asked) > podLag {
 				continue
 			}
 			passed++

@@ -101,6 +101,16 @@ func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y", Namespace: "bank"}, 11*time.Second)).To(BeEmpty())
 }
 
+func TestSuccessForgivesTheEndOfAPodWhileTheAPIServerWrites(t *testing.T) {
+	passed := newStory().batch("patch", "1", "a", 1, true, []string{"y"}, nil).
+		write(history.Write{Verb: "delete", Resource: "pods", Name: "y"}).after(20 * time.Second)
+	passed.waited = 16 * time.Second
+	g := NewWithT(t)
+	g.Expect(invariant.Success(passed.record("a", 1, "Success", "AllPodsPassed", 1, 1).writes, system()).Violations).To(BeEmpty())
+	passed.writes[2].Asked = began.Add(6 * time.Second)
+	g.Expect(invariant.Success(passed.writes, system()).Violations).To(ConsistOf(ContainSubstring("0 live ones in its batches, of 1 desired")))
+}
+
 func TestSuccessDoesNotCountATimeTwiceInWhichTheOperatorWasDown(t *testing.T) {
 	g := NewWithT(t)
 	down := system()

@@ -103,7 +103,7 @@ func unauthorised(write history.Write, old, next *history.Deployment, came outco
 		return "it was rolled back and is quarantined, and nothing lets it through"
 	case came.since.IsZero():
 		return "it was never verified, and nothing lets it through"
-	case !came.verified && system.awake(came.since, write.Time) > cacheLag:
+	case !came.verified && system.awake(came.since, write.Asked) > cacheLag:
 		return "it failed its check at " + came.since.UTC().Format("15:04:05.000") + ", and nothing lets it through"
 	}
 	return ""
