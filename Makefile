@@ -139,7 +139,7 @@ upgrade: build ## Upgrade from an earlier version with Deployments in all states
 	go run ./hack/upgrade --manager bin/manager $(UPGRADE_ARGS)
 
 .PHONY: gitops
-gitops: build ## Have Flux and Helm apply releases that fail, are parked, rolled back and repaired. GITOPS_ARGS="--tool=helm --scene=stuck".
+gitops: build ## Have Argo CD, Flux and Helm apply releases that fail, are parked, rolled back and repaired. GITOPS_ARGS="--tool=helm --scene=stuck".
 	go run ./hack/gitops --manager bin/manager $(GITOPS_ARGS)
 
 .PHONY: ecosystem

@@ -75,6 +75,12 @@ type tool interface {
 	again(context.Context) (int64, error)
 }
 
+// assessor is a tool that shows the health of a workload.
+type assessor interface {
+	// agrees returns an error as long as it shows another health than that of a release with this record.
+	agrees(context.Context, *appv1alpha1.ChangeWorkload) error
+}
+
 // outcome is what a tool shows of a version.
 type outcome struct {
 	ok   bool

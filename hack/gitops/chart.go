@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,14 +41,15 @@ type helm struct {
 	env     []string
 }
 
-func prepareHelm(ctx context.Context, s *stage) (*helm, error) {
+func (s *stage) prepareHelm(ctx context.Context, _ io.Writer) error {
 	program, err := assets.Helm(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kubeconfig, err := s.account(ctx, namespace, "helm")
 	home := filepath.Join(s.dir, "helm")
-	return &helm{program, []string{"KUBECONFIG=" + kubeconfig, "KUBECACHEDIR=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}}, err
+	s.helm = &helm{program, []string{"KUBECONFIG=" + kubeconfig, "KUBECACHEDIR=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}}
+	return err
 }
 
 // chart is an app as a chart of Helm. Its versions are values.

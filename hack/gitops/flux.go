@@ -14,93 +14,36 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Command gitops has Flux apply workloads from Git, and Helm from charts, that fail, are held, parked and rolled back, and are repaired. It prints
+// what the tool and the operator show at each step, and checks that no release is lost and that they don't fight about fields.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
-	"net/http"
-	"net/http/cgi"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-const (
-	// system has the objects and the service account of Flux.
-	system = "flux-system"
-	// fluxGrace is how long Flux's controllers may take to exit.
-	fluxGrace = 10 * time.Second
-)
+// fluxSystem has the objects and the service account of Flux.
+const fluxSystem = "flux-system"
 
-// flux is Flux's controllers and a Git server.
-type flux struct {
-	// url is the address at which the repositories are served.
-	url         string
-	server      *http.Server
-	controllers []*process.Process
-}
-
-func startFlux(ctx context.Context, s *stage, out io.Writer) (*flux, error) {
-	f := &flux{}
+// startFlux starts the two controllers of Flux.
+func (s *stage) startFlux(ctx context.Context, out io.Writer) error {
 	programs, err := assets.EnsureFlux(ctx, out)
-	if err == nil {
-		err = s.lab.Namespace(ctx, system, false)
-	}
-	if err == nil {
-		err = f.serve(ctx, filepath.Join(s.dir, "flux"))
-	}
-	if err == nil {
-		err = f.start(ctx, s, programs)
-	}
 	if err != nil {
-		return nil, errors.Join(err, f.close(ctx))
+		return err
 	}
-	return f, nil
-}
-
-func (f *flux) close(ctx context.Context) error {
-	var failures []error
-	for _, controller := range f.controllers {
-		failures = append(failures, controller.Stop(context.WithoutCancel(ctx), fluxGrace))
-	}
-	if f.server != nil {
-		failures = append(failures, f.server.Close())
-	}
-	return errors.Join(failures...)
-}
-
-// serve serves the Git repositories in a folder.
-func (f *flux) serve(ctx context.Context, repositories string) error {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return fmt.Errorf("serving Git repositories: %w", err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("serving Git repositories: %w", err)
-	}
-	f.url = "http://" + listener.Addr().String()
-	f.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
-		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0), // one that is cut off at the end
-		Env: []string{"GIT_PROJECT_ROOT=" + repositories, "GIT_HTTP_EXPORT_ALL=1"},
-	}}
-	go func() { _ = f.server.Serve(listener) }() // it ends with close
-	return nil
-}
-
-// start starts the two controllers with their service account.
-func (f *flux) start(ctx context.Context, s *stage, programs assets.Assets) error {
 	definitions, err := assets.FluxDefinitions(ctx)
 	if err != nil {
 		return err
@@ -114,7 +57,10 @@ func (f *flux) start(ctx context.Context, s *stage, programs assets.Assets) erro
 	if err := os.Mkdir(storage, 0o700); err != nil {
 		return fmt.Errorf("starting Flux: %w", err)
 	}
-	kubeconfig, err := s.account(ctx, system, "flux")
+	if err := s.lab.Namespace(ctx, fluxSystem, false); err != nil {
+		return err
+	}
+	kubeconfig, err := s.account(ctx, fluxSystem, "flux")
 	if err != nil {
 		return err
 	}
@@ -128,12 +74,74 @@ func (f *flux) start(ctx context.Context, s *stage, programs assets.Assets) erro
 		assets.KustomizeController: {},
 	} {
 		argv := append([]string{programs.Path(name), "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--concurrent=10"}, flags...)
-		env := []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + system}
-		started, err := process.Start(process.Spec{Dir: s.dir, Name: name, Argv: argv, Env: env})
-		if err != nil {
+		if err := s.start(name, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+fluxSystem); err != nil {
 			return err
 		}
-		f.controllers = append(f.controllers, started)
 	}
 	return nil
+}
+
+// kustomization is an app that Flux applies every few seconds.
+type kustomization struct {
+	repository
+	// extra is further fields of the Kustomization.
+	extra string
+}
+
+func (k *kustomization) begin(ctx context.Context) error {
+	if err := k.repository.begin(ctx); err != nil {
+		return err
+	}
+	return k.apply(ctx, fmt.Appendf(nil, `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: %[1]s, namespace: %[2]s}
+spec: {interval: 3s, url: %[3]q, ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %[1]s, namespace: %[2]s}
+spec: {interval: 3s, path: ./, prune: true, targetNamespace: %[4]s, sourceRef: {kind: GitRepository, name: %[1]s}%[5]s}
+`, k.name, fluxSystem, k.url(), namespace, k.extra))
+}
+
+func (k *kustomization) present(ctx context.Context) (*unstructured.Unstructured, error) {
+	return k.object(ctx, fluxSystem, k.name, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"})
+}
+
+func (k *kustomization) shows(ctx context.Context) (outcome, error) {
+	present, err := k.present(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	return ofKustomization(present, k.head)
+}
+
+// ofKustomization returns what a Kustomization shows of a commit, the condition Ready.
+func ofKustomization(kustomization *unstructured.Unstructured, commit string) (outcome, error) {
+	ready := lab.ConditionOf(kustomization, "Ready")
+	says := fmt.Sprintf("Ready=%s %s: %s", ready["status"], ready["reason"], ready["message"])
+	if tried, _, _ := unstructured.NestedString(kustomization.Object, "status", "lastAttemptedRevision"); tried != "main@sha1:"+commit {
+		return outcome{}, fmt.Errorf("the commit that Flux tried last is %s, and it shows %s", tried, says)
+	}
+	return outcome{ok: ready["status"] == "True", says: says}, nil
+}
+
+// again returns how often Flux has reconciled what is in Git now, as it does by itself.
+func (k *kustomization) again(ctx context.Context) (int64, error) {
+	present, err := k.present(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return reconciliations(present), nil
+}
+
+func reconciliations(kustomization *unstructured.Unstructured) int64 {
+	history, _, _ := unstructured.NestedSlice(kustomization.Object, "status", "history")
+	if len(history) == 0 {
+		return 0
+	}
+	newest, _ := history[0].(map[string]any)
+	count, _, _ := unstructured.NestedInt64(newest, "totalReconciliations")
+	return count
 }

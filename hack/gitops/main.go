@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command gitops has Flux apply workloads from Git, and Helm from charts, that fail, are held, parked and rolled back, and are repaired. It prints
+// Command gitops has Argo CD and Flux apply workloads from Git, and Helm from charts, that fail, are held, parked and rolled back, and are repaired. It prints
 // what the tool and the operator show at each step, and checks that no release is lost and that they don't fight about fields.
 package main
 
@@ -39,7 +39,7 @@ const atOnce = 5
 
 func main() {
 	manager := flag.String("manager", "bin/manager", "`program` of the manager")
-	tool := flag.String("tool", "", "play the scenes of this tool alone: flux or helm")
+	tool := flag.String("tool", "", "play the scenes of this tool alone: argocd, flux or helm")
 	only := flag.String("scene", "", "play the scenes whose names match this `regexp`")
 	flag.Parse()
 	lab.Main("gitops", func(ctx context.Context) error {

@@ -19,23 +19,45 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/traas-stack/altershield-operator/hack/lab"
+	"time"
 )
 
-// repository is an app in Git, which Flux applies every few seconds.
+// gitServer serves the Git repositories in a folder.
+type gitServer struct {
+	folder, address string
+	server          *http.Server
+}
+
+func serveGit(ctx context.Context, folder string) (*gitServer, error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("serving Git repositories: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("serving Git repositories: %w", err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
+		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0), // one that is cut off at the end
+		Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"},
+	}}
+	go func() { _ = server.Serve(listener) }() // it ends with the stage
+	return &gitServer{folder, "http://" + listener.Addr().String(), server}, nil
+}
+
+// repository is an app in Git.
 type repository struct {
 	*stage
 	name, folder string
-	// extra is further fields of the Kustomization.
-	extra string
 	// head is the newest commit.
 	head string
 }
@@ -44,21 +66,11 @@ func (r *repository) begin(ctx context.Context) error {
 	if err := os.MkdirAll(r.folder, 0o700); err != nil {
 		return err
 	}
-	if err := r.git(ctx, "init", "--quiet", "--initial-branch=main"); err != nil {
-		return err
-	}
-	return r.apply(ctx, fmt.Appendf(nil, `
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: %[1]s, namespace: %[2]s}
-spec: {interval: 3s, url: %[3]q, ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: %[1]s, namespace: %[2]s}
-spec: {interval: 3s, path: ./, prune: true, targetNamespace: %[4]s, sourceRef: {kind: GitRepository, name: %[1]s}%[5]s}
-`, r.name, system, r.flux.url+"/"+r.name+"/.git", namespace, r.extra))
+	return r.run(ctx, "init", "--quiet", "--initial-branch=main")
 }
+
+// url is the address of the repository.
+func (r *repository) url() string { return r.git.address + "/" + r.name + "/.git" }
 
 // bring commits the version.
 func (r *repository) bring(ctx context.Context, next version) error {
@@ -68,7 +80,7 @@ func (r *repository) bring(ctx context.Context, next version) error {
 			return err
 		}
 	}
-	if err := r.git(ctx, "add", "."); err != nil {
+	if err := r.run(ctx, "add", "."); err != nil {
 		return err
 	}
 	return r.commit(ctx, next.note)
@@ -77,14 +89,14 @@ func (r *repository) bring(ctx context.Context, next version) error {
 // back reverts the newest commits.
 func (r *repository) back(ctx context.Context, versions int) (string, error) {
 	reverted := fmt.Sprintf("HEAD~%d..HEAD", versions)
-	if err := r.git(ctx, "revert", "--no-commit", reverted); err != nil {
+	if err := r.run(ctx, "revert", "--no-commit", reverted); err != nil {
 		return "", err
 	}
 	return "git revert " + reverted, r.commit(ctx, "back")
 }
 
 func (r *repository) commit(ctx context.Context, message string) error {
-	if err := r.git(ctx, "commit", "--quiet", "--message="+message); err != nil {
+	if err := r.run(ctx, "commit", "--quiet", "--message="+message); err != nil {
 		return err
 	}
 	head, err := os.ReadFile(filepath.Join(r.folder, ".git", "refs", "heads", "main"))
@@ -92,7 +104,7 @@ func (r *repository) commit(ctx context.Context, message string) error {
 	return err
 }
 
-func (r *repository) git(ctx context.Context, args ...string) error {
+func (r *repository) run(ctx context.Context, args ...string) error {
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir = r.folder
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
@@ -101,45 +113,4 @@ func (r *repository) git(ctx context.Context, args ...string) error {
 		return fmt.Errorf("git %v: %w: %s", args, err, output)
 	}
 	return nil
-}
-
-func (r *repository) kustomization(ctx context.Context) (*unstructured.Unstructured, error) {
-	return r.object(ctx, system, r.name, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"})
-}
-
-func (r *repository) shows(ctx context.Context) (outcome, error) {
-	kustomization, err := r.kustomization(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	return ofKustomization(kustomization, r.head)
-}
-
-// ofKustomization returns what a Kustomization shows of a commit, the condition Ready.
-func ofKustomization(kustomization *unstructured.Unstructured, commit string) (outcome, error) {
-	ready := lab.ConditionOf(kustomization, "Ready")
-	says := fmt.Sprintf("Ready=%s %s: %s", ready["status"], ready["reason"], ready["message"])
-	if tried, _, _ := unstructured.NestedString(kustomization.Object, "status", "lastAttemptedRevision"); tried != "main@sha1:"+commit {
-		return outcome{}, fmt.Errorf("the commit that Flux tried last is %s, and it shows %s", tried, says)
-	}
-	return outcome{ok: ready["status"] == "True", says: says}, nil
-}
-
-// again returns how often Flux has reconciled what is in Git now, as it does by itself.
-func (r *repository) again(ctx context.Context) (int64, error) {
-	kustomization, err := r.kustomization(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return reconciliations(kustomization), nil
-}
-
-func reconciliations(kustomization *unstructured.Unstructured) int64 {
-	history, _, _ := unstructured.NestedSlice(kustomization.Object, "status", "history")
-	if len(history) == 0 {
-		return 0
-	}
-	newest, _ := history[0].(map[string]any)
-	count, _, _ := unstructured.NestedInt64(newest, "totalReconciliations")
-	return count
 }

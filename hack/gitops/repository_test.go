@@ -30,7 +30,7 @@ import (
 func TestRepositoryRevertsCommits(t *testing.T) {
 	g := NewWithT(t)
 	r := &repository{name: "web", folder: t.TempDir()}
-	g.Expect(r.git(t.Context(), "init", "--quiet", "--initial-branch=main")).To(Succeed())
+	g.Expect(r.run(t.Context(), "init", "--quiet", "--initial-branch=main")).To(Succeed())
 	heads := map[string]bool{}
 	for _, next := range []version{{[]byte("one"), "first"}, {[]byte("two"), "second"}, {[]byte("three"), "third"}} {
 		g.Expect(r.bring(t.Context(), next)).To(Succeed())

@@ -28,13 +28,16 @@ import (
 // step is something that happens, or is seen.
 type step func(*app, context.Context) error
 
-// scene is what becomes of a workload that a tool brings, flux or helm.
+// scene is what becomes of a workload that a tool brings: argocd, flux or helm.
 type scene struct {
 	tool, name, manifest string
 	steps                []step
 	// kustomization is further fields of the Kustomization, flags are those of each command of Helm.
 	kustomization string
 	flags         []string
+	// serverSide has Argo CD apply on the server, serverSideDiff compare there; retry is the retry of a denied sync, none if empty; ignored is what the Application ignores.
+	serverSide, serverSideDiff bool
+	retry, ignored             string
 }
 
 const (
@@ -101,10 +104,14 @@ const (
 	running = appv1alpha1.ChangeWorkloadRunning
 )
 
-// scenes returns those of Flux and those of Helm.
+// scenes returns those of all tools.
 func scenes() []scene {
 	var all []scene
-	for tool, scenes := range map[string][]scene{"flux": slices.Concat(common(deployment, statefulSet), ofFlux()), "helm": slices.Concat(common(plainDeployment, plainStatefulSet), ofHelm())} {
+	for tool, scenes := range map[string][]scene{
+		"argocd": ofArgoCD(),
+		"flux":   slices.Concat(common(deployment, statefulSet), ofFlux()),
+		"helm":   slices.Concat(common(plainDeployment, plainStatefulSet), ofHelm()),
+	} {
 		for _, s := range scenes {
 			s.tool, s.steps = tool, slices.Concat([]step{applied, passes, release(1, success, "AllPodsPassed"), still}, s.steps)
 			all = append(all, s)
@@ -114,7 +121,7 @@ func scenes() []scene {
 	return all
 }
 
-// common returns the scenes of both, with manifests of a Deployment and a StatefulSet.
+// common returns the scenes of all three, with manifests of a Deployment and a StatefulSet.
 func common(deployment, statefulSet string) []scene {
 	return []scene{
 		{name: "repaired-deployment", manifest: deployment, steps: repaired(image, "deployment NAME is suspended")},
@@ -126,7 +133,7 @@ func common(deployment, statefulSet string) []scene {
 		{name: "frozen-statefulset", manifest: statefulSet, steps: parked()},
 		{name: "stuck-deployment", manifest: deployment, steps: stuck("deployment NAME refuses version")},
 		{name: "stuck-statefulset", manifest: statefulSet, steps: stuck("statefulset NAME refuses version")},
-		{name: "paced-deployment", manifest: deployment, steps: paced()},
+		{name: "paced-deployment", manifest: deployment, ignored: strategy, steps: paced()},
 		{name: "paced-statefulset", manifest: statefulSet, steps: paced()},
 	}
 }
@@ -222,7 +229,7 @@ func leftOut(refusal string) []step {
 // paced is the course of a release in steps.
 func paced() []step {
 	return []step{
-		create(policy), ready(policy, "Ready"), commit("a release in steps", "{"+image(2)+"}"), applied, release(2, running, "Paced"), awaiting, still,
+		create(policy), ready(policy, "Ready"), commit("a release in steps", "{"+image(2)+"}"), applied, release(2, running, "Paced"), awaiting, young(1, 1), still, young(1, 1),
 		approve, release(2, success, "AllPodsPassed"), like, still,
 	}
 }

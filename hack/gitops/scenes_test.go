@@ -38,7 +38,7 @@ func TestEachSceneHasANameOfItsOwnThatHelmTakes(t *testing.T) {
 	}
 }
 
-func TestBothToolsBringADeploymentAStatefulSetAndADeclaredKind(t *testing.T) {
+func TestEachToolBringsADeploymentAStatefulSetAndADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	kinds := map[string][]string{}
 	for _, s := range scenes() {
@@ -47,7 +47,7 @@ func TestBothToolsBringADeploymentAStatefulSetAndADeclaredKind(t *testing.T) {
 		g.Expect(objects).To(HaveLen(1))
 		kinds[s.tool] = append(kinds[s.tool], objects[0].GetKind())
 	}
-	for _, tool := range []string{"flux", "helm"} {
+	for _, tool := range []string{"argocd", "flux", "helm"} {
 		g.Expect(kinds[tool]).To(ContainElements("Deployment", "StatefulSet", "KubernetesCluster"), tool)
 	}
 }

@@ -25,25 +25,32 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 // namespace has the workloads.
 const namespace = "shop"
 
+// exitGrace is how long the programs of a tool may take to exit.
+const exitGrace = 10 * time.Second
+
 // stage is a cluster with the operator, and with the tools that the scenes have.
 type stage struct {
 	lab *lab.Lab
 	// dir is a folder for the tools.
-	dir  string
-	flux *flux
-	helm *helm
+	dir     string
+	git     *gitServer
+	running []*process.Process
+	argoCD  *argoCD
+	helm    *helm
 }
 
 func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*stage, error) {
@@ -58,11 +65,13 @@ func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*s
 	if err == nil {
 		err = errors.Join(l.Namespace(ctx, namespace, true), s.declare(ctx))
 	}
-	if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == "flux" }) {
-		s.flux, err = startFlux(ctx, s, out)
+	if err == nil {
+		s.git, err = serveGit(ctx, filepath.Join(s.dir, "git"))
 	}
-	if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == "helm" }) {
-		s.helm, err = prepareHelm(ctx, s)
+	for tool, start := range map[string]func(context.Context, io.Writer) error{"argocd": s.startArgoCD, "flux": s.startFlux, "helm": s.prepareHelm} {
+		if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == tool }) {
+			err = start(ctx, out)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close(ctx))
@@ -71,21 +80,37 @@ func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*s
 }
 
 func (s *stage) close(ctx context.Context) error {
-	if s.flux == nil {
-		return nil
+	var failures []error
+	for _, program := range s.running {
+		failures = append(failures, program.Stop(context.WithoutCancel(ctx), exitGrace))
 	}
-	return s.flux.close(ctx)
+	if s.git != nil {
+		failures = append(failures, s.git.server.Close())
+	}
+	return errors.Join(failures...)
+}
+
+// start starts a program of a tool, which ends with the stage.
+func (s *stage) start(name string, argv []string, env ...string) error {
+	started, err := process.Start(process.Spec{Dir: s.dir, Name: name, Argv: argv, Env: env})
+	if err == nil {
+		s.running = append(s.running, started)
+	}
+	return err
 }
 
 // app returns the app of a scene. Its name begins with that of the tool.
 func (s *stage) app(of scene) *app {
 	a := &app{stage: s, scene: of}
 	a.name = of.tool + "-" + of.name
-	folder := filepath.Join(s.dir, of.tool, a.name)
-	if of.tool == "helm" {
-		a.tool = &chart{stage: s, name: a.name, folder: folder, flags: of.flags}
-	} else {
-		a.tool = &repository{stage: s, name: a.name, folder: folder, extra: of.kustomization}
+	repository := repository{stage: s, name: a.name, folder: filepath.Join(s.dir, "git", a.name)}
+	switch of.tool {
+	case "argocd":
+		a.tool = &application{repository: repository, scene: of}
+	case "flux":
+		a.tool = &kustomization{repository: repository, extra: of.kustomization}
+	case "helm":
+		a.tool = &chart{stage: s, name: a.name, folder: filepath.Join(s.dir, "helm", a.name), flags: of.flags}
 	}
 	return a
 }

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,13 +59,13 @@ func applied(a *app, ctx context.Context) error {
 // denied waits until the tool shows that the newest version is denied, with this sentence.
 func denied(sentence string) step { return fails("denied the request: " + sentence) }
 
-// refused waits for the same, and looks at what else the version has: Flux applies nothing of it, Helm does.
+// refused waits for the same, and looks at what else the version has: Flux applies nothing of it, Argo CD and Helm do.
 func refused(sentence string) step {
 	return func(a *app, ctx context.Context) error {
 		if err := denied(sentence)(a, ctx); err != nil {
 			return err
 		}
-		return a.configured(ctx, a.scene.tool == "helm")
+		return a.configured(ctx, a.scene.tool != "flux")
 	}
 }
 
@@ -124,8 +125,13 @@ func release(number int64, status appv1alpha1.ChangeWorkloadPhase, reason string
 			if record.Spec.Release != number || record.Status.Status != status || reason != "" && verified.Reason != reason {
 				return errors.New(said)
 			}
-			a.tell("operator", "%s", said)
-			return nil
+			if of, assesses := a.tool.(assessor); assesses {
+				err = of.agrees(ctx, record)
+			}
+			if err == nil {
+				a.tell("operator", "%s", said)
+			}
+			return err
 		})
 	}
 }
@@ -199,7 +205,7 @@ func still(a *app, ctx context.Context) error {
 	})
 }
 
-// young waits until so many pods are of the newest release.
+// young waits until so many pods are of the newest release, without those behind a gate.
 func young(least, most int) step {
 	return func(a *app, ctx context.Context) error {
 		return lab.Until(ctx, patience, fmt.Sprintf("%d to %d new pods", least, most), func(ctx context.Context) error {
@@ -211,10 +217,11 @@ func young(least, most int) step {
 			if err := a.lab.Kube.List(ctx, pods, client.InNamespace(namespace), ofRelease); err != nil {
 				return err
 			}
-			if count := len(pods.Items); count < least || count > most {
+			started := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 })
+			if count := len(started); count < least || count > most {
 				return fmt.Errorf("%d pods are of release %d", count, record.Spec.Release)
 			}
-			a.tell("", "%d of 3 pods are of release %d", len(pods.Items), record.Spec.Release)
+			a.tell("", "%d of 3 pods are of release %d", len(started), record.Spec.Release)
 			return nil
 		})
 	}

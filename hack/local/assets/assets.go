@@ -48,6 +48,8 @@ const (
 	SourceController    = "source-controller"
 	KustomizeController = "kustomize-controller"
 
+	ArgoCD = "argocd"
+
 	CertManager = "cert-manager"
 
 	PrometheusOperator         = "prometheus-operator"
@@ -108,6 +110,11 @@ func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
 // EnsureFlux does the same with Flux's controllers.
 func EnsureFlux(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, flux())
+}
+
+// EnsureArgoCD does the same with Argo CD.
+func EnsureArgoCD(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, argoCD())
 }
 
 // EnsureCertManager does the same with cert-manager.

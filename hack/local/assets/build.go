@@ -39,7 +39,8 @@ const (
 	scratchPrefix = ".build-"
 	// fluxModules is the beginning of the import paths of Flux's controllers, whose main packages are at the root of their modules.
 	fluxModules = "github.com/fluxcd/"
-	// certManagerModule and prometheusOperatorModule are the modules of their sources.
+	// argoCDModule, certManagerModule and prometheusOperatorModule are the modules of their sources.
+	argoCDModule             = "github.com/argoproj/argo-cd/v3"
 	certManagerModule        = "github.com/cert-manager/cert-manager"
 	prometheusOperatorModule = "github.com/prometheus-operator/prometheus-operator"
 )
@@ -107,6 +108,11 @@ func flux() []program {
 	}
 }
 
+// argoCD returns the parts of Argo CD that apply what is in Git, in one program.
+func argoCD() []program {
+	return []program{{name: ArgoCD, module: "argocd", pkg: ".", takes: "10 minutes"}}
+}
+
 // certManager returns cert-manager, whose main package is ours, as its own ones are in no module of a version.
 func certManager() []program {
 	return []program{{name: CertManager, module: "cert-manager", pkg: ".", takes: "3 minutes"}}
@@ -145,6 +151,12 @@ func Helm(ctx context.Context) (program string, err error) {
 		return "", fmt.Errorf("building helm: %w", err)
 	}
 	return strings.TrimSpace(string(path)), nil
+}
+
+// ArgoCDDefinitions returns the folder of the CustomResourceDefinitions of Argo CD.
+func ArgoCDDefinitions(ctx context.Context) (string, error) {
+	source, err := sourceOf(ctx, "argocd", argoCDModule)
+	return filepath.Join(source, "manifests", "crds"), err
 }
 
 // CertManagerSource returns the folder of cert-manager's module, whose name ends with the version.
