@@ -107,7 +107,7 @@ func (s *stage) declares(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
 		}
-		if err := s.apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
+		if err := s.lab.Apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (s *stage) changed(ctx context.Context, how string, authority bool, change 
 		}
 		return errors.Join(s.trusted(ctx), s.follows(ctx, before, after))
 	})
-	if err := errors.Join(err, tried.unharmed(), s.ended()); err != nil {
+	if err := errors.Join(err, tried.unharmed(), s.lab.Ended()); err != nil {
 		return err
 	}
 	if now := s.lab.Operator.Pid(); now != pid {

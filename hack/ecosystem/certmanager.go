@@ -123,7 +123,7 @@ func (s *stage) installOverlay(ctx context.Context) error {
 }
 
 func (s *stage) applyOverlay(ctx context.Context) error {
-	return errors.Join(s.ended(), s.lab.Plane.Install(ctx, overlay, cluster.WebhookEndpoint{Port: s.ports.Webhook}))
+	return errors.Join(s.lab.Ended(), s.lab.Plane.Install(ctx, overlay, cluster.WebhookEndpoint{Port: s.ports.Webhook}))
 }
 
 // startOperator starts the manager with what is mounted.

@@ -49,7 +49,6 @@ func ecosystem(ctx context.Context, manager string, out io.Writer) (err error) {
 		return err
 	}
 	s := newStage(l, out)
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if err := tryCertManager(ctx, s); err != nil {
 		return fmt.Errorf("cert-manager: %w", err)
 	}

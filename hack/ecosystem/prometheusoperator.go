@@ -87,7 +87,7 @@ func (s *stage) installPrometheusOperator(ctx context.Context) error {
 		"--web.cert-file="+filepath.Join(certs, "tls.crt"), "--web.key-file="+filepath.Join(certs, "tls.key")); err != nil {
 		return err
 	}
-	if err := s.apply(ctx, prometheusManifest, cluster.WebhookEndpoint{Port: web, CABundle: authority}); err != nil {
+	if err := s.lab.Apply(ctx, prometheusManifest, cluster.WebhookEndpoint{Port: web, CABundle: authority}); err != nil {
 		return err
 	}
 	if err := s.start(ctx, assets.PrometheusOperator, account, programs.Path(assets.PrometheusOperator), "--web.listen-address="+address(own)); err != nil {
@@ -106,7 +106,7 @@ func (s *stage) applyFiles(ctx context.Context, pattern string) error {
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err == nil {
-			err = s.apply(ctx, content, cluster.WebhookEndpoint{})
+			err = s.lab.Apply(ctx, content, cluster.WebhookEndpoint{})
 		}
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s *stage) applyFiles(ctx context.Context, pattern string) error {
 // monitors applies config/prometheus, and has the webhook deny a rule that is none.
 func (s *stage) monitors(ctx context.Context) error {
 	if err := lab.Until(ctx, patience, "config/prometheus to be admitted", func(ctx context.Context) error {
-		return errors.Join(s.ended(), s.lab.Plane.Install(ctx, "config/prometheus", cluster.WebhookEndpoint{}))
+		return errors.Join(s.lab.Ended(), s.lab.Plane.Install(ctx, "config/prometheus", cluster.WebhookEndpoint{}))
 	}); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ kind: PrometheusRule
 metadata: {name: broken, namespace: NAMESPACE}
 spec: {groups: [{name: broken, rules: [{alert: Broken, expr: sum(up}]}]}
 `)
-	err := s.apply(ctx, []byte(broken), cluster.WebhookEndpoint{})
+	err := s.lab.Apply(ctx, []byte(broken), cluster.WebhookEndpoint{})
 	if err == nil || !strings.Contains(err.Error(), "denied the request") {
 		return fmt.Errorf("a rule that can't be parsed isn't denied: %w", err)
 	}
@@ -154,7 +154,7 @@ func (s *stage) scrapes(ctx context.Context) error {
 func (s *stage) job(ctx context.Context) (found *job, err error) {
 	err = lab.Until(ctx, patience, "a configuration with the ServiceMonitor", func(ctx context.Context) error {
 		secret := &corev1.Secret{}
-		if err := errors.Join(s.ended(), s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: monitoring, Name: made}, secret)); err != nil {
+		if err := errors.Join(s.lab.Ended(), s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: monitoring, Name: made}, secret)); err != nil {
 			return err
 		}
 		configuration, err := unzip(secret.Data["prometheus.yaml.gz"])

@@ -66,7 +66,7 @@ func (s *stage) release(ctx context.Context, note string) error {
 				return nil
 			}
 		}
-		return errors.Join(s.ended(), errors.New("it has no record"))
+		return errors.Join(s.lab.Ended(), errors.New("it has no record"))
 	})
 }
 

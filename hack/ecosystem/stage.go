@@ -17,9 +17,7 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -32,10 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
-	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 const (
@@ -43,8 +38,6 @@ const (
 	overlay = "hack/ecosystem/config"
 	// patience is how long a state may take to be reached.
 	patience = 2 * time.Minute
-	// grace is how long a program may take to exit.
-	grace = 30 * time.Second
 )
 
 // stage is a cluster with the operator and the programs beside it.
@@ -54,21 +47,12 @@ type stage struct {
 	// dir is the folder of what the programs need, certManager the program of cert-manager.
 	dir, certManager string
 	// ports are those of the manager, tls is its mounted Secret.
-	ports   operator.Ports
-	tls     mount
-	started []*process.Process
+	ports operator.Ports
+	tls   mount
 }
 
 func newStage(l *lab.Lab, out io.Writer) *stage {
 	return &stage{lab: l, out: out, dir: filepath.Dir(l.Plane.Kubeconfig())}
-}
-
-func (s *stage) close(ctx context.Context) error {
-	var failures []error
-	for _, program := range s.started {
-		failures = append(failures, program.Stop(context.WithoutCancel(ctx), grace))
-	}
-	return errors.Join(failures...)
 }
 
 // tell prints who showed or did what, in one line.
@@ -82,36 +66,10 @@ func (s *stage) start(ctx context.Context, name string, account client.ObjectKey
 	if err := s.lab.Plane.ServiceAccountKubeconfig(ctx, account.Namespace, account.Name, kubeconfig, nil); err != nil {
 		return err
 	}
-	program, err := process.Start(process.Spec{Dir: s.dir, Name: name, Argv: argv, Env: []string{"KUBECONFIG=" + kubeconfig}})
-	if err == nil {
-		s.started = append(s.started, program)
-	}
-	return err
+	return s.lab.Start(name, argv, "KUBECONFIG="+kubeconfig)
 }
 
 func (s *stage) kubeconfig(name string) string { return filepath.Join(s.dir, name+".kubeconfig") }
-
-// ended returns an error if a program, or the manager, has ended.
-func (s *stage) ended() error {
-	for _, program := range s.started {
-		if err := program.Ended(); err != nil {
-			return err
-		}
-	}
-	if s.lab.Operator == nil {
-		return nil
-	}
-	return s.lab.Operator.Ended()
-}
-
-// apply applies objects; webhooks are called at the endpoint.
-func (s *stage) apply(ctx context.Context, content []byte, webhooks cluster.WebhookEndpoint) error {
-	objects, err := manifests.Decode(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	return s.lab.Plane.Apply(ctx, objects, webhooks)
-}
 
 // get returns an object of a kind of other projects.
 func (s *stage) get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {

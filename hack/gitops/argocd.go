@@ -112,7 +112,7 @@ func (s *stage) startParts(ctx context.Context, scratch string) error {
 		{"application-controller", "--kubeconfig=" + kubeconfig, "--namespace=" + argoSystem, "--metrics-port=" + ports[3],
 			"--redis=" + redis, "--repo-server=" + repoServer, "--repo-server-plaintext", "--app-resync=3", "--app-resync-jitter=0", "--persist-resource-health"},
 	} {
-		err := s.start("argocd-"+argv[0], append([]string{s.argoCD.program}, argv...), "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+kubeconfig, "ARGOCD_GPG_ENABLED=false",
+		err := s.lab.Start("argocd-"+argv[0], append([]string{s.argoCD.program}, argv...), "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+kubeconfig, "ARGOCD_GPG_ENABLED=false",
 			"TMPDIR="+scratch, "ARGOCD_TLS_DATA_PATH="+scratch, "ARGOCD_SSH_DATA_PATH="+scratch, "ARGOCD_PLUGINSOCKFILEPATH="+scratch)
 		if err != nil {
 			return err

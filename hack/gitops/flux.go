@@ -74,7 +74,7 @@ func (s *stage) startFlux(ctx context.Context, out io.Writer) error {
 		assets.KustomizeController: {},
 	} {
 		argv := append([]string{programs.Path(name), "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--concurrent=10"}, flags...)
-		if err := s.start(name, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+fluxSystem); err != nil {
+		if err := s.lab.Start(name, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+fluxSystem); err != nil {
 			return err
 		}
 	}

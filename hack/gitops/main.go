@@ -78,7 +78,7 @@ func gitops(ctx context.Context, manager string, scenes []scene, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	apps := make([]*app, len(scenes))
 	failures := make([]error, len(scenes))
 	var group errgroup.Group

@@ -25,32 +25,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
-	"github.com/traas-stack/altershield-operator/hack/manifests"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 // namespace has the workloads.
 const namespace = "shop"
 
-// exitGrace is how long the programs of a tool may take to exit.
-const exitGrace = 10 * time.Second
-
 // stage is a cluster with the operator, and with the tools that the scenes have.
 type stage struct {
 	lab *lab.Lab
 	// dir is a folder for the tools.
-	dir     string
-	git     *gitServer
-	running []*process.Process
-	argoCD  *argoCD
-	helm    *helm
+	dir    string
+	git    *gitServer
+	argoCD *argoCD
+	helm   *helm
 }
 
 func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*stage, error) {
@@ -74,29 +68,16 @@ func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*s
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.close(ctx))
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *stage) close(ctx context.Context) error {
-	var failures []error
-	for _, program := range s.running {
-		failures = append(failures, program.Stop(context.WithoutCancel(ctx), exitGrace))
+func (s *stage) close() error {
+	if s.git == nil {
+		return nil
 	}
-	if s.git != nil {
-		failures = append(failures, s.git.server.Close())
-	}
-	return errors.Join(failures...)
-}
-
-// start starts a program of a tool, which ends with the stage.
-func (s *stage) start(name string, argv []string, env ...string) error {
-	started, err := process.Start(process.Spec{Dir: s.dir, Name: name, Argv: argv, Env: env})
-	if err == nil {
-		s.running = append(s.running, started)
-	}
-	return err
+	return s.git.server.Close()
 }
 
 // app returns the app of a scene. Its name begins with that of the tool.
@@ -153,19 +134,8 @@ subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
 	return kubeconfig, err
 }
 
-// apply applies objects as an administrator.
 func (s *stage) apply(ctx context.Context, content []byte) error {
-	objects, err := manifests.Decode(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		apply := client.ApplyConfigurationFromUnstructured(object)
-		if err := s.lab.Kube.Apply(ctx, apply, client.FieldOwner("admin"), client.ForceOwnership); err != nil {
-			return fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-	}
-	return nil
+	return s.lab.Apply(ctx, content, cluster.WebhookEndpoint{})
 }
 
 // until waits until a condition of an object has a status.

@@ -38,6 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
 // token is the secret that the manager and the test server share.
@@ -78,6 +79,8 @@ type Lab struct {
 	stopFronts context.CancelFunc
 	// bearer is the token of the account that reads the metrics.
 	bearer string
+	// programs are those beside the operator.
+	programs []*process.Process
 }
 
 // Open starts a control plane in a temporary folder.
@@ -123,6 +126,9 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 func (l *Lab) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var failures []error
+	for _, program := range l.programs {
+		failures = append(failures, program.Stop(ctx, programGrace))
+	}
 	if l.stopServer != nil {
 		failures = append(failures, l.stopServer())
 	}
