@@ -168,13 +168,13 @@ func (h *half) under(disturbance proxy.Disturbance) map[string]scenario {
 
 func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan, parallel int) {
 	plans = slices.DeleteFunc(plans, func(plan plan) bool { return !selects(h.opts.faults, plan.class()) })
-	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.sample), parallel)...)
+	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.share), parallel)...)
 	h.tellTime(what)
 }
 
 func (h *half) tryViews(ctx context.Context, m *matrix) {
 	disturbances := slices.DeleteFunc(viewPlans(), func(one proxy.Disturbance) bool { return !selects(h.opts.faults, string(one.View)) })
-	for _, disturbance := range sample(disturbances, h.opts.sample) {
+	for _, disturbance := range sample(disturbances, h.opts.share) {
 		h.results = append(h.results, m.disturb(ctx, h.under(disturbance), disturbance)...)
 	}
 	h.tellTime("views")
@@ -185,7 +185,8 @@ func (h *half) tryTroubles(ctx context.Context, m *matrix) {
 	if !selects(h.opts.faults, classTrouble) {
 		return
 	}
-	plans := troublePlans(slices.Collect(maps.Values(h.scenarios)), h.opts.sample)
+	ordered := slices.SortedFunc(maps.Values(h.scenarios), func(one, other scenario) int { return strings.Compare(one.name, other.name) })
+	plans := troublePlans(ordered, h.opts.share)
 	h.results = append(h.results, m.all(ctx, h.scenarios, plans, 1)...)
 	h.tellTime("troubles")
 }

@@ -43,7 +43,8 @@ type options struct {
 	manager, config, out string
 	scenarios, only      string
 	faults               string
-	sample, parallel     int
+	share                share
+	parallel             int
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -53,13 +54,17 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.scenarios, "scenarios", "", "`names` of the scenarios to play, separated by commas; empty: all")
 	flags.StringVar(&o.faults, "faults", "", "`kinds` of faults to inject, by the columns of the table, separated by commas; empty: all")
 	flags.StringVar(&o.only, "only", "", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all")
-	flags.IntVar(&o.sample, "sample", 1, "run every `n`-th plan")
+	flags.IntVar(&o.share.every, "sample", 1, "run every `n`-th plan")
+	flags.IntVar(&o.share.part, "part", middle, "with --sample, the `number` of the part of all plans to run, from 0 to n-1, which are all of them; -1: the one in the middle")
 	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
 }
 
 func (o *options) validate() error {
-	if o.sample < 1 || o.parallel < 1 {
+	if o.share.every < 1 || o.parallel < 1 {
 		return errors.New("--sample and --parallel must be at least 1")
+	}
+	if o.share.part < middle || o.share.part >= o.share.every {
+		return errors.New("--part must be from 0 to one less than --sample")
 	}
 	for name := range named(o.scenarios) {
 		if !slices.ContainsFunc(scenarios(), func(known scenario) bool { return known.name == name }) {

@@ -109,17 +109,21 @@ func disturb(view proxy.View, resource string, period time.Duration) proxy.Distu
 	return proxy.Disturbance{View: view, Resources: []string{resource}, For: period, Times: times}
 }
 
-// troublePlans returns the troubles of some scenarios. A sample has the first of each.
-func troublePlans(scenarios []scenario, sample int) []plan {
-	var plans []plan
+// troublePlans returns the troubles of some scenarios. The part in the middle is the first of each.
+func troublePlans(scenarios []scenario, share share) []plan {
+	var plans, first []plan
 	for _, scenario := range scenarios {
 		for i := range scenario.troubles {
-			if i == 0 || sample == 1 {
-				plans = append(plans, plan{scenario: scenario.name, trouble: &scenario.troubles[i]})
+			plans = append(plans, plan{scenario: scenario.name, trouble: &scenario.troubles[i]})
+			if i == 0 {
+				first = append(first, plans[len(plans)-1])
 			}
 		}
 	}
-	return plans
+	if share.every > 1 && share.part == middle {
+		return first
+	}
+	return sample(plans, share)
 }
 
 // writePlans returns the faults of each position of the undisturbed runs.
@@ -162,14 +166,21 @@ func watched() []string {
 	}
 }
 
-// sample returns every n-th of some plans, all if n is 1. Plans of a kind are adjacent, so that no kind is skipped by being
-// in step with n.
-func sample[P any](plans []P, n int) []P {
+// share is a part of all plans, one of so many.
+type share struct{ every, part int }
+
+// middle is the part in the middle.
+const middle = -1
+
+// sample returns a share of some plans. Plans of a kind are adjacent, so that no kind is skipped by being in step with the share.
+func sample[P any](plans []P, share share) []P {
+	part := share.part
+	if part == middle {
+		part = share.every / 2
+	}
 	var kept []P
-	for i, one := range plans {
-		if i%n == n/2 {
-			kept = append(kept, one)
-		}
+	for i := part; i < len(plans); i += share.every {
+		kept = append(kept, plans[i])
 	}
 	return kept
 }

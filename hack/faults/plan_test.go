@@ -84,31 +84,34 @@ func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 
 func TestTroublePlansHaveEveryTroubleAndASampleTheFirstOfEachScenario(t *testing.T) {
 	g := NewWithT(t)
-	names := func(sample int) (names []string) {
-		for _, plan := range troublePlans(scenarios(), sample) {
+	names := func(every, part int) (names []string) {
+		for _, plan := range troublePlans(scenarios(), share{every, part}) {
 			g.Expect(plan.class()).To(Equal("trouble"))
 			names = append(names, plan.String())
 		}
 		return names
 	}
-	g.Expect(names(1)).To(Equal([]string{
+	g.Expect(names(1, middle)).To(Equal([]string{
 		"walkthrough/trouble/past-records", "walkthrough/trouble/past-changepods",
 		"late/trouble/stale-pods", "late/trouble/apiserver-away", "late/trouble/manager-away", "held/trouble/unaware-client",
 		"checks/trouble/source-away",
 	}))
-	g.Expect(names(40)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client", "checks/trouble/source-away"}))
+	g.Expect(names(40, middle)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client", "checks/trouble/source-away"}))
+	g.Expect(slices.Concat(names(3, 0), names(3, 1), names(3, 2))).To(ConsistOf(names(1, middle)), "the parts are all of them")
 }
 
 func TestSampleIsSpreadOverThePlans(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 1)).To(Equal([]int{0, 1, 2, 3, 4, 5, 6}))
-	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 3)).To(Equal([]int{1, 4}))
-	g.Expect(sample([]int{}, 3)).To(BeEmpty())
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, share{every: 1, part: middle})).To(Equal([]int{0, 1, 2, 3, 4, 5, 6}))
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, share{every: 3, part: middle})).To(Equal([]int{1, 4}))
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, share{every: 3, part: 0})).To(Equal([]int{0, 3, 6}))
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, share{every: 3, part: 2})).To(Equal([]int{2, 5}))
+	g.Expect(sample([]int{}, share{every: 3})).To(BeEmpty())
 }
 
 func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 	g, views := NewWithT(t), map[proxy.View]bool{}
-	for _, disturbance := range sample(viewPlans(), 5) {
+	for _, disturbance := range sample(viewPlans(), share{every: 5, part: middle}) {
 		views[disturbance.View] = true
 	}
 	g.Expect(views).To(HaveLen(3))
@@ -129,13 +132,15 @@ func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
 
 func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect((&options{sample: 1, parallel: 1}).validate()).To(Succeed())
-	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
-	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,statefulset"}).validate()).To(Succeed())
-	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,walk"}).validate()).To(MatchError(`there is no scenario "walk"`))
-	g.Expect((&options{sample: 1, parallel: 1, faults: "stale,500"}).validate()).To(Succeed())
-	g.Expect((&options{sample: 1, parallel: 1, faults: "stale,all"}).validate()).To(MatchError(`there is no fault "all"`))
-	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1}).validate()).To(Succeed())
+	g.Expect((&options{share: share{every: 0, part: middle}, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
+	g.Expect((&options{share: share{every: 40, part: 39}, parallel: 1}).validate()).To(Succeed())
+	g.Expect((&options{share: share{every: 40, part: 40}, parallel: 1}).validate()).To(MatchError("--part must be from 0 to one less than --sample"))
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, scenarios: "park,statefulset"}).validate()).To(Succeed())
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, scenarios: "park,walk"}).validate()).To(MatchError(`there is no scenario "walk"`))
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, faults: "stale,500"}).validate()).To(Succeed())
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, faults: "stale,all"}).validate()).To(MatchError(`there is no fault "all"`))
+	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
 }
 
 func TestChooseTakesTheNamedScenarios(t *testing.T) {
