@@ -147,7 +147,7 @@ func (w *watch) until(moment time.Time) ([]history.Write, invariant.System) {
 	writes := slices.DeleteFunc(slices.Clone(w.history), func(write history.Write) bool { return write.Time.After(moment) })
 	invariant.Sort(writes)
 	system := w.system
-	system.Down = slices.Clone(w.system.Down)
+	system.Down = slices.Concat(w.system.Down, invariant.Slow(writes))
 	return writes, system
 }
 

@@ -48,7 +48,7 @@ type System struct {
 	Own     string
 	// Guarded are the namespaces in which only Overriders may ignore a suspension.
 	Guarded, Overriders []string
-	// Down are the times at which the API server or the operator was stopped or had to catch up. The operator is not expected to
+	// Down are the times at which the API server or the operator was stopped, slow or had to catch up. The operator is not expected to
 	// act during these.
 	Down []Interval
 }
@@ -73,6 +73,26 @@ func (s System) awake(from, to time.Time) time.Duration {
 		}
 	}
 	return left
+}
+
+// slowWrite is how long the API server may take for a write while it isn't slow.
+const slowWrite = time.Second
+
+// Slow returns the times at which the API server was slow, as on a busy machine, by writes in any order. They don't overlap.
+func Slow(writes []history.Write) []Interval {
+	slow := slices.DeleteFunc(slices.Clone(writes), func(write history.Write) bool { return write.Time.Sub(write.Asked) <= slowWrite })
+	slices.SortFunc(slow, func(a, b history.Write) int { return a.Asked.Compare(b.Asked) })
+	var intervals []Interval
+	for _, write := range slow {
+		last := len(intervals) - 1
+		switch {
+		case last < 0 || write.Asked.After(intervals[last].To):
+			intervals = append(intervals, Interval{From: write.Asked, To: write.Time})
+		case write.Time.After(intervals[last].To):
+			intervals[last].To = write.Time
+		}
+	}
+	return intervals
 }
 
 // Sort sorts writes in the order in which they were made.

@@ -126,6 +126,30 @@ func TestSuccessDoesNotCountATimeTwiceInWhichTheOperatorWasDown(t *testing.T) {
 	g.Expect(after(20 * time.Second)).To(HaveLen(1))
 }
 
+func TestSuccessDoesNotCountATimeInWhichTheAPIServerWasSlow(t *testing.T) {
+	busy := newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).
+		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(5 * time.Second)
+	busy.waited = 5 * time.Second
+	writes := busy.write(history.Write{User: "admin", Verb: "patch", Resource: "pods", Name: "other"}).after(9*time.Second).
+		record("a", 1, "Suspend", "PodsFailed", 1, 0).writes
+	writes[len(writes)-1].Asked = writes[len(writes)-1].Time
+	g, slow := NewWithT(t), system()
+	g.Expect(invariant.Success(writes, slow).Violations).To(HaveLen(1))
+	slow.Down = invariant.Slow(writes)
+	g.Expect(invariant.Success(writes, slow).Violations).To(BeEmpty())
+}
+
+func TestSlowJoinsTheTimesOfSlowWrites(t *testing.T) {
+	at := func(from, to time.Duration) history.Write {
+		return history.Write{Asked: began.Add(from), Time: began.Add(to)}
+	}
+	NewWithT(t).Expect(invariant.Slow([]history.Write{
+		at(20*time.Second, 22*time.Second), at(0, 3*time.Second), at(2*time.Second, 5*time.Second), at(time.Second, 4*time.Second), at(10*time.Second, 11*time.Second),
+	})).To(Equal([]invariant.Interval{{From: began, To: began.Add(5 * time.Second)}, {From: began.Add(20 * time.Second), To: began.Add(22 * time.Second)}}))
+}
+
 func TestSuccessForgivesAVerdictThatCameJustBefore(t *testing.T) {
 	g := NewWithT(t)
 	writes := newStory().
