@@ -111,7 +111,7 @@ node: build-node modules ## Open a shell with a cluster of real nodes, on Linux 
 .PHONY: e2e
 e2e: build-node modules ## Test an installation on a cluster of real nodes, on Linux as root: CONTRIBUTING.md, "Real nodes".
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
-	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast -ginkgo.label-filter='!many && !judge' $(E2E_ARGS)
+	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast -ginkgo.label-filter='!many && !judge && !autoscale' $(E2E_ARGS)
 
 # The shell beside the cluster has no module proxy, and no network for what the suite needs of other projects.
 .PHONY: modules
@@ -259,6 +259,11 @@ judge: ## Judge 120 bad and 120 good releases, as series in a real Prometheus, a
 judge-nodes: build-node modules ## Judge 60 bad and 60 good releases on real nodes, on Linux as root, and print how well that went. E2E_ARGS="-judge.part=60" for one of each class.
 	CGO_ENABLED=0 go test -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.timeout=3h -ginkgo.label-filter=judge $(E2E_ARGS)
+
+.PHONY: autoscale-nodes
+autoscale-nodes: build-node modules ## Have HorizontalPodAutoscalers scale workloads on real nodes, by metrics-server, between releases and in the middle of them, on Linux as root.
+	CGO_ENABLED=0 go test -c -tags e2e -o bin/e2e.test ./hack/e2e
+	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.label-filter=autoscale $(E2E_ARGS)
 
 # The packages of npm, which check the page and aren't in it, stay outside the work tree.
 PAGE_TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/altershield-operator/page-tools

@@ -58,7 +58,7 @@ func comparesMetrics(ctx context.Context) {
 	Expect(kube.Create(ctx, object)).To(Succeed())
 	good := recordOf(object)
 	succeeds(ctx, namespace, good)
-	visitShops(ctx, namespace)
+	visits(ctx, serve(ctx, namespace, "shop"), 10*time.Millisecond)
 
 	By("asking a source at an address that is refused, and Prometheus")
 	address := scrapes(ctx, "1s", client.InNamespace(namespace))
@@ -163,28 +163,35 @@ func scrapes(ctx context.Context, interval string, some ...client.ListOption) st
 	return "http://" + listen
 }
 
-// visitShops sends a hundred requests a second to the pods of the Deployment shop through a Service, until the end of the spec.
-func visitShops(ctx context.Context, namespace string) {
+// serve creates a Service for the pods of an app, and returns its address once they answer.
+func serve(ctx context.Context, namespace, app string) (address string) {
 	GinkgoHelper()
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
-	service.Spec.Selector, service.Spec.Ports = map[string]string{"app": "shop"}, []corev1.ServicePort{{Port: 80}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: app}}
+	service.Spec.Selector, service.Spec.Ports = map[string]string{"app": app}, []corev1.ServicePort{{Port: 80}}
 	Expect(kube.Create(ctx, service)).To(Succeed())
-	address := "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/"
+	address = "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/"
 	Eventually(ctx, func() (string, error) { return visitOnce(ctx, address) }).Should(Equal("200 OK"))
-	visiting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	return address
+}
+
+// visits sends a request to an address once in each interval, until it is stopped or the spec ends.
+func visits(ctx context.Context, address string, interval time.Duration) (stop func()) {
+	visiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(10 * time.Millisecond)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for visiting.Err() == nil {
 			_, _ = visitOnce(visiting, address) // failures are counted by the pods
 			<-tick.C
 		}
 	})
-	DeferCleanup(func() {
-		stop()
+	stop = func() {
+		cancel()
 		done.Wait()
-	})
+	}
+	DeferCleanup(stop)
+	return stop
 }
 
 // visitOnce returns the status of an answer. Each visit has a connection of its own, which kube-proxy leads to one of the pods.

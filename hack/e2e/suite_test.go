@@ -130,3 +130,10 @@ var _ = Describe("Checks of releases on real nodes", Label("judge"), Ordered, fu
 
 	It("find bad releases among as many good ones", judgesReleases)
 })
+
+// An autoscaler takes minutes to see a load and its end, so that it has a cluster of its own, too: make autoscale-nodes.
+var _ = Describe("Autoscalers on real nodes", Label("autoscale"), Ordered, func() {
+	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
+
+	It("scale by the figures of metrics-server between releases, and while they are suspended or wait at a step", autoscales)
+})

@@ -53,6 +53,8 @@ func run(host string, args []string) error {
 type options struct {
 	// every is how many requests there are to each that fails, of those that are made to the shop; 0 if none fails.
 	every int64
+	// work is how long each of them keeps a processor busy.
+	work time.Duration
 	// visits is how many requests the shop makes up in a second, failed and slow the shares of those that fail and that are slow.
 	visits, failed, slow float64
 	// differ is the coefficient of variation of a factor of both shares that a pod has all its life.
@@ -74,6 +76,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Int64Var(&o.every, "every", 0, "how many requests there are to each that fails, of those that are made to the shop; 0 if none fails")
+	flags.DurationVar(&o.work, "work", 0, "how long each of them keeps a processor busy")
 	flags.Float64Var(&o.visits, "visits", 0, "requests that the shop makes up in a second")
 	flags.Float64Var(&o.failed, "failed", 0, "the share of these that fails")
 	flags.Float64Var(&o.slow, "slow", 0, "the share of these that is slow")

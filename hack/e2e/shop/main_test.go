@@ -66,6 +66,22 @@ http_request_duration_seconds_bucket{le="+Inf"} 7
 `))
 }
 
+func TestShopWorksForEachRequest(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1767225600, 0)
+	busy := newShop(options{work: 5 * time.Millisecond}, "shop-1", func() time.Time {
+		now = now.Add(time.Millisecond)
+		return now
+	}, nil)
+	took := func(path string) time.Duration {
+		began := now
+		busy.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return now.Sub(began)
+	}
+	g.Expect(took("/")).To(BeNumerically(">=", 5*time.Millisecond))
+	g.Expect(took("/metrics")).To(BeNumerically("<", 5*time.Millisecond), "to be read is no work")
+}
+
 // counted returns the requests that a shop has counted, and the shares of those that failed and that were slow.
 func counted(t *testing.T, shown string) (requests, failed, slow float64) {
 	t.Helper()

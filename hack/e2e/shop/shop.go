@@ -73,6 +73,9 @@ func (s *shop) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 			http.Error(writer, "as asked", http.StatusServiceUnavailable)
 		}
 	default:
+		for began := s.now(); s.now().Sub(began) < s.work; {
+			continue
+		}
 		if s.requests++; s.every > 0 && s.requests%s.every == 0 {
 			s.failures++
 			http.Error(writer, "as asked", http.StatusInternalServerError)

@@ -19,46 +19,46 @@ package supplies
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 
+	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
 const (
-	// LeaderWorkerSets is the module of the controller of LeaderWorkerSets.
-	LeaderWorkerSets = "sigs.k8s.io/lws@v0.9.0"
-	// Controller is the package of its program.
-	Controller = "./cmd"
+	// LeaderWorkerSets is the module of the controller of LeaderWorkerSets, MetricsServer that of metrics-server.
+	LeaderWorkerSets, MetricsServer = "sigs.k8s.io/lws@v0.9.0", "sigs.k8s.io/metrics-server@v0.9.0"
+	// Controller and Server are the packages of their programs.
+	Controller, Server = "./cmd", "./cmd/metrics-server"
 )
 
-// Download downloads Prometheus, and all modules that the controller of LeaderWorkerSets is built from. Nothing is built.
+// Download downloads Prometheus, and all modules that the other programs are built from. Nothing is built.
 func Download(ctx context.Context, out io.Writer) error {
 	if _, err := prometheus.Ensure(ctx, out); err != nil {
 		return fmt.Errorf("prepare make e2e: %w", err)
 	}
-	output, err := command(ctx, "mod", "download", "-json", LeaderWorkerSets).Output()
-	if err != nil {
-		return fmt.Errorf("download %s: %w\n%s", LeaderWorkerSets, err, output)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(output, &module); err != nil {
-		return fmt.Errorf("download %s: %w", LeaderWorkerSets, err)
-	}
-	// To list the packages go needs the modules of all of them, and of no others.
-	if output, err := command(ctx, "list", "-C", module.Dir, "-deps", Controller).CombinedOutput(); err != nil {
-		return fmt.Errorf("download the modules of %s: %w\n%s", LeaderWorkerSets, err, output)
+	for module, program := range map[string]string{LeaderWorkerSets: Controller, MetricsServer: Server} {
+		if err := download(ctx, module, program); err != nil {
+			return fmt.Errorf("prepare make e2e: %w", err)
+		}
 	}
 	return nil
 }
 
-// command returns a command of go outside of any module, to which downloads would be added.
-func command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = os.TempDir()
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	return cmd
+// download downloads a module, and all modules that one of its programs is built from.
+func download(ctx context.Context, module, program string) error {
+	source, err := gomodule.Download(ctx, os.TempDir(), module) // outside of any module, to which it would be added
+	if err != nil {
+		return err
+	}
+	// To list the packages go needs the modules of all of them, and of no others.
+	list := exec.CommandContext(ctx, "go", "list", "-C", source, "-deps", program)
+	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	if output, err := list.CombinedOutput(); err != nil {
+		return fmt.Errorf("downloading the modules of %s: %w\n%s", module, err, output)
+	}
+	return nil
 }
