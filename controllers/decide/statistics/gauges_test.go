@@ -33,6 +33,9 @@ func steady(values ...float64) (gauges []statistics.Gauge) {
 	return gauges
 }
 
+// gaugeDefaults are those of the custom resource.
+func gaugeDefaults() statistics.GaugeSettings { return statistics.GaugeSettings{Tolerance: 1.2} }
+
 func TestGauges(t *testing.T) {
 	nan := math.NaN()
 	seven := steady(10, 11, 12, 13, 14, 15, 16)
@@ -70,7 +73,7 @@ func TestGauges(t *testing.T) {
 			t.Errorf("%s, before the end: %+v", c.name, early)
 		}
 	}
-	f := statistics.Gauges(steady(30, 31, 32), seven, statistics.GaugeDefaults(), 0.01, true)
+	f := statistics.Gauges(steady(30, 31, 32), seven, gaugeDefaults(), 0.01, true)
 	if f.New != 31 || f.Old != 13 || f.Superiority != 1 || f.MinimumDetectable < 1.2 || f.MinimumDetectable > 2.5 {
 		t.Errorf("the numbers are %+v", f)
 	}
@@ -82,7 +85,7 @@ func TestGauges(t *testing.T) {
 // In the last look the new pod is above all old ones, in those before it wasn't.
 func TestGaugesOfOneLook(t *testing.T) {
 	news := []statistics.Gauge{{Values: []float64{10, 10, 30, 30}}}
-	f := statistics.Gauges(news, steady(10, 11, 12, 13, 14, 15, 16), statistics.GaugeDefaults(), 0.01, true)
+	f := statistics.Gauges(news, steady(10, 11, 12, 13, 14, 15, 16), gaugeDefaults(), 0.01, true)
 	if f.Verdict != "Pass" || f.New != 20 {
 		t.Errorf("%+v", f)
 	}
@@ -93,7 +96,7 @@ func TestGaugesOfOneLook(t *testing.T) {
 func TestGaugesOfOneSeries(t *testing.T) {
 	news := []float64{10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 17, 17.1, 17.2, 17.3, 17.4, 17.5, 17.6, 17.7}
 	olds := []float64{1, 100, 4, 101, 5, 102, 6, 103, 7, 104, 8, 105, 9, 106, 17}
-	f := statistics.Gauges([]statistics.Gauge{{Values: news}}, []statistics.Gauge{{Values: olds}}, statistics.GaugeDefaults(), budget, true)
+	f := statistics.Gauges([]statistics.Gauge{{Values: news}}, []statistics.Gauge{{Values: olds}}, gaugeDefaults(), budget, true)
 	if f.Verdict != "Inconclusive" || f.Reason != "TooFewPods" || f.New != 17 || f.Old != 17 {
 		t.Errorf("%+v", f)
 	}
@@ -103,10 +106,10 @@ func TestGaugesOfOneSeries(t *testing.T) {
 func TestGaugesOfManyPods(t *testing.T) {
 	random := newRandom(t, 9)
 	news, olds := gauges{olds: 60, news: 40, ratio: 1.21}.values(random)
-	f := statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
+	f := statistics.Gauges(news, olds, gaugeDefaults(), budget, true)
 	slices.Reverse(news)
 	slices.Reverse(olds)
-	if again := statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true); again.PValue != f.PValue || f.PValue <= 1.0/2001 || f.PValue > 0.2 {
+	if again := statistics.Gauges(news, olds, gaugeDefaults(), budget, true); again.PValue != f.PValue || f.PValue <= 1.0/2001 || f.PValue > 0.2 {
 		t.Errorf("%+v, then %+v", f, again)
 	}
 	if f := statistics.Gauges(olds[:40], news[:3], statistics.GaugeSettings{Tolerance: 1}, budget, true); f.Verdict != "Pass" {

@@ -309,7 +309,7 @@ func TestBudgetOfUnchangedReleases(t *testing.T) {
 				}
 				for range 2 {
 					news, olds := usage.values(random)
-					found = append(found, statistics.Gauges(news, olds, statistics.GaugeDefaults(), shares.LevelShare(), true))
+					found = append(found, statistics.Gauges(news, olds, gaugeDefaults(), shares.LevelShare(), true))
 				}
 				for _, w := range []world{errors, slow} {
 					found = append(found, statistics.Concurrent(w.looks(random, minutes10), statistics.Defaults(), shares.CountShare(), true))
@@ -364,7 +364,7 @@ func TestGaugesOfUnchangedReleases(t *testing.T) {
 				g := gauges{olds: pods[0], news: pods[1], ratio: 1, warming: warming}
 				count(runs(), func() statistics.Finding {
 					news, olds := g.values(random)
-					return statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
+					return statistics.Gauges(news, olds, gaugeDefaults(), budget, true)
 				}).atMost(t, budget)
 			})
 		}

@@ -143,7 +143,7 @@ func TestGaugesFind(t *testing.T) {
 			g := gauges{olds: row.olds, news: row.news, ratio: row.ratio}
 			count(powerRuns()/3, func() statistics.Finding {
 				news, olds := g.values(random)
-				return statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
+				return statistics.Gauges(news, olds, gaugeDefaults(), budget, true)
 			}).atLeast(t, row.power)
 		})
 	}

@@ -42,9 +42,6 @@ type GaugeSettings struct {
 	MinDelta float64
 }
 
-// GaugeDefaults returns the settings for gauges of users.
-func GaugeDefaults() GaugeSettings { return GaugeSettings{Tolerance: 1.2} }
-
 const (
 	// rungs and step are the alternatives to a ratio r: r*1.5 to r*1.5^10, or downwards. The mean of their evidence is within a factor of
 	// ten of the best one's (Lindon and Malek, arXiv 2011.03567, use a continuous mixture).
