@@ -226,7 +226,7 @@ func writesSince(since time.Time, namespaces []string) (writes []string, err err
 		}
 		for _, request := range asked {
 			object := request.ObjectRef
-			if request.RequestReceivedTimestamp.Time.After(since) && slices.Contains([]string{"create", "update", "patch", "delete"}, request.Verb) &&
+			if request.RequestReceivedTimestamp.After(since) && slices.Contains([]string{"create", "update", "patch", "delete"}, request.Verb) &&
 				object != nil && slices.Contains(namespaces, object.Namespace) && object.Resource != "horizontalpodautoscalers" && object.Resource != "events" {
 				writes = append(writes, fmt.Sprintf("%s: %s %s/%s %s/%s", user, request.Verb, object.Resource, object.Subresource, object.Namespace, object.Name))
 			}

@@ -29,10 +29,14 @@ import (
 )
 
 const (
-	// LeaderWorkerSets is the module of the controller of LeaderWorkerSets, MetricsServer that of metrics-server.
-	LeaderWorkerSets, MetricsServer = "sigs.k8s.io/lws@v0.9.0", "sigs.k8s.io/metrics-server@v0.9.0"
-	// Controller and Server are the packages of their programs.
-	Controller, Server = "./cmd", "./cmd/metrics-server"
+	// LeaderWorkerSets is the module of the controller of LeaderWorkerSets.
+	LeaderWorkerSets = "sigs.k8s.io/lws@v0.9.0"
+	// Controller is the package of its program.
+	Controller = "./cmd"
+	// MetricsServer is the module of metrics-server.
+	MetricsServer = "sigs.k8s.io/metrics-server@v0.9.0"
+	// Server is the package of its program.
+	Server = "./cmd/metrics-server"
 )
 
 // Download downloads Prometheus, and all modules that the other programs are built from. Nothing is built.
