@@ -164,7 +164,7 @@ func serverFailsARelease(ctx context.Context, s *stage) error {
 // repairUnderAServer makes AlterShield Server fail the last pod of the first release, and pass the repair.
 func repairUnderAServer(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		failLastBatch, createDeployment, suspended(1), change("the repair", template("repaired", repairing)), verified(2))
+		failLastBatch, createDeployment, suspended(1), batchesEnd, change("the repair", template("repaired", repairing)), verified(2))
 }
 
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
