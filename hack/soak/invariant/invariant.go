@@ -95,6 +95,19 @@ func Slow(writes []history.Write) []Interval {
 	return intervals
 }
 
+// Until returns the writes that were stored up to a moment, sorted: those up to the last one that was answered by then. The answer to an earlier one may have come later.
+func Until(moment time.Time, writes []history.Write) []history.Write {
+	var last int64
+	for _, write := range writes {
+		if !write.Time.After(moment) {
+			last = max(last, write.Revision)
+		}
+	}
+	stored := slices.DeleteFunc(slices.Clone(writes), func(write history.Write) bool { return write.Revision > last })
+	Sort(stored)
+	return stored
+}
+
 // Sort sorts writes in the order in which they were made.
 func Sort(writes []history.Write) {
 	slices.SortStableFunc(writes, func(a, b history.Write) int {

@@ -141,6 +141,17 @@ func TestSuccessDoesNotCountATimeInWhichTheAPIServerWasSlow(t *testing.T) {
 	g.Expect(invariant.Success(writes, slow).Violations).To(BeEmpty())
 }
 
+func TestUntilHasAWriteWhoseAnswerCameLaterThanThatOfAFollowingOne(t *testing.T) {
+	write := func(revision int64, answered time.Duration) history.Write {
+		return history.Write{Revision: revision, Time: began.Add(answered)}
+	}
+	late, next, after := write(1, 40*time.Second), write(2, time.Second), write(3, 41*time.Second)
+	g := NewWithT(t)
+	g.Expect(invariant.Until(began.Add(2*time.Second), []history.Write{next, late, after})).To(Equal([]history.Write{late, next}))
+	g.Expect(invariant.Until(began, []history.Write{next, late, after})).To(BeEmpty())
+	g.Expect(invariant.Until(began.Add(time.Minute), []history.Write{next, late, after})).To(Equal([]history.Write{late, next, after}))
+}
+
 func TestSlowJoinsTheTimesOfSlowWrites(t *testing.T) {
 	at := func(from, to time.Duration) history.Write {
 		return history.Write{Asked: began.Add(from), Time: began.Add(to)}
