@@ -40,8 +40,7 @@ type Span struct {
 type State struct {
 	// Active reports whether the time is within a span.
 	Active bool
-	// Since is the start of the active span with those that lead to it without a gap, at most two weeks ago where they return weekly. It is
-	// zero if none is active.
+	// Since is the start of the active span with those that lead to it without a gap. It is zero if none is active, or if windows leave no gap.
 	Since time.Time
 	// Until is the end of the active span with those that follow it without a gap, at most two weeks ahead where they return weekly.
 	// It is zero if none is active.
@@ -64,9 +63,17 @@ func (c Calendar) At(now time.Time) State {
 			return state
 		default:
 			state.Active, state.Since, state.Until = true, span.Start.UTC(), span.End.UTC()
+			if c.hasNoGap(now) {
+				state.Since = time.Time{}
+			}
 		}
 	}
 	return state
+}
+
+// hasNoGap reports whether windows follow each other at all times, so that the start of a span is only that of the time that is looked at.
+func (c Calendar) hasNoGap(now time.Time) bool {
+	return len(Calendar{windows: c.windows}.around(now)) == 1
 }
 
 // around returns the spans around a time in order. Those that overlap or touch are one.

@@ -123,12 +123,15 @@ func TestCalendarAtSinceTheFirstOfSpansThatTouch(t *testing.T) {
 		since    string
 	}{
 		{"from Friday evening to Monday", Calendar{windows: []window{friday, weekend}}, "2026-11-27T16:00:00Z"},
-		{"every day: as far as it looks", Calendar{windows: []window{everyDay}}, "2026-11-15T00:00:00Z"},
+		{"from dates to each weekend", Calendar{windows: []window{weekend}, spans: []Span{{at(t, "2026-09-01T00:00:00Z"), at(t, "2026-11-28T00:00:00Z")}}}, "2026-09-01T00:00:00Z"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			NewWithT(t).Expect(row.calendar.At(at(t, "2026-11-30T12:00:00Z")).Since).To(BeTemporally("==", at(t, row.since)))
 		})
 	}
+	always := Calendar{windows: []window{everyDay}}.At(at(t, "2026-11-30T12:00:00Z"))
+	NewWithT(t).Expect(always.Active).To(BeTrue())
+	NewWithT(t).Expect(always.Since).To(BeZero(), "every day")
 }
 
 func TestCalendarAtHasTheEndOfTheSpanBefore(t *testing.T) {

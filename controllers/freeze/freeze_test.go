@@ -80,6 +80,9 @@ func fridays(from, to string) option {
 	}
 }
 
+// everyDay makes the window of a freeze return each day.
+func everyDay(object *appv1alpha1.ChangeFreeze) { object.Spec.Windows[0].Days = nil }
+
 // dates makes a freeze one of a single time.
 func dates(from, to string) option {
 	return func(object *appv1alpha1.ChangeFreeze) {
@@ -177,6 +180,9 @@ func TestReleaseInForce(t *testing.T) {
 		{"a release that began before it", began(2 * time.Hour), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, true)},
 		{"one that began in the same second", began(time.Hour), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, true)},
 		{"not one that it let through", began(time.Hour - time.Second), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, false)},
+		{"nor one without a gap that let it through weeks ago", began(20 * 24 * time.Hour),
+			[]client.Object{lock("shop", "a", 0, fridays("00:00", "24:00"), everyDay, holding, created(60*24*time.Hour))},
+			&decide.InForce{By: "shop/a", Since: now.Add(-60 * 24 * time.Hour), Until: time.Date(2026, 12, 13, 0, 0, 0, 0, time.UTC), Concurrent: 5}},
 		{"a later one holds what the one that ends last let through", began(90 * time.Minute),
 			[]client.Object{lock("shop", "a", 8, holding), lock("shop", "b", 12, holding, created(2*time.Hour))}, lasting("shop/a", 8, true)},
 		{"one whose dates begin before its creation", began(90 * time.Minute),
