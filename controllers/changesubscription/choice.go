@@ -153,7 +153,9 @@ func (s *search) ofFreeze(
 		return nil, false, nil
 	case !concerns:
 		return nil, false, nil
-	case len(events) > 0 || isTold:
+	case len(events) > 0:
+	case isTold:
+		notice.KeepFreeze(status, &newly)
 	case isNew:
 		notice.NoteFreeze(status, &newly)
 	case len(status.ToldFreezes) < appv1alpha1.MaxToldFreezes: // otherwise it may be one that was told

@@ -19,6 +19,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,6 +277,47 @@ func TestReconcileTellsTheEndOfAFreezeThatIsUnlocked(t *testing.T) {
 	b.step(60)
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(2), "once")
+}
+
+// Its end is known for two weeks at most, and moves each day.
+func TestReconcileTellsTheEndOfAFreezeWithoutAGapWhenItIsRemoved(t *testing.T) {
+	for name, remove := range map[string]func(*bench, *appv1alpha1.ChangeFreeze) error{
+		"deleted": func(b *bench, always *appv1alpha1.ChangeFreeze) error { return b.kube.Delete(b.t.Context(), always) },
+		"edited": func(b *bench, always *appv1alpha1.ChangeFreeze) error {
+			always.Spec.Windows[0].Days, always.Generation = []appv1alpha1.Weekday{"Mon"}, 3
+			return b.kube.Update(b.t.Context(), always)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			always := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "always", UID: "f-1", Generation: 1, CreationTimestamp: metav1.NewTime(testkit.Now()),
+			}}
+			always.Spec.Windows = []appv1alpha1.FreezeWindow{{From: "00:00", To: "24:00", TimeZone: "UTC"}}
+			b := newBench(t, testkit.NewFake(t, robot.secret(), always, robot.subscription()))
+			for day := range 40 {
+				b.reconcile()
+				if day == 20 {
+					always.Spec.Reason, always.Generation = "INC-7", 2
+					g.Expect(b.kube.Update(t.Context(), always)).To(Succeed())
+					b.reconcile()
+				}
+				b.step(24 * 3600)
+			}
+			g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/always: the freeze has begun")), "an edit of its reason doesn't prolong it")
+			g.Expect(remove(b, always)).To(Succeed())
+			b.reconcile()
+			g.Expect(robot.bodies[1:]).To(ConsistOf(And(
+				ContainSubstring("shop/always: the freeze has ended"), ContainSubstring("**Time** "+markdownOf(b.clock.Now())))))
+			g.Expect(b.object().Status.ToldFreezes).To(BeEmpty())
+		})
+	}
+}
+
+// markdownOf returns a time as a message in Markdown has it, in JSON.
+func markdownOf(at time.Time) string {
+	return strings.ReplaceAll(at.UTC().Format(time.RFC3339), "-", `\\-`)
 }
 
 // lockEverywhere is an incident lock of the platform.

@@ -147,6 +147,15 @@ func ForgetFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) {
 	status.ToldFreezes = slices.DeleteFunc(status.ToldFreezes, func(told appv1alpha1.ToldFreeze) bool { return told.UID == uid })
 }
 
+// KeepFreeze notes until when a freeze that was told goes on by the event of its beginning: the end of one without a gap moves by itself. That is no news.
+func KeepFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
+	told := toldFreeze(status.ToldFreezes, event.Workload.UID)
+	if told == nil || event.Until.IsZero() {
+		return
+	}
+	told.Generation, told.Until = event.Generation, metav1.NewTime(latest(told.Until.Time, event.Until))
+}
+
 // NoteFreeze notes that a freeze has begun or is prolonged, so that its end is told, or that it has ended. It is called for what is told, and for what a
 // subscription doesn't hear.
 func NoteFreeze(status *appv1alpha1.ChangeSubscriptionStatus, event *Event) {
