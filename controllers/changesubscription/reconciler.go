@@ -124,7 +124,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, &object); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.lines.drop(request.NamespacedName)
-			r.Metrics.end(request)
+			if request.Namespace == r.Namespace { // others have none, but may have the same name
+				r.Metrics.end(request)
+			}
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeSubscription %s: %w", request, err))
 	}

@@ -199,6 +199,17 @@ func TestReconcileEndsTheMetricsOfARemovedSubscription(t *testing.T) {
 	g.Expect(b.lines.known).To(BeEmpty())
 }
 
+func TestReconcileKeepsTheMetricsWhileOneOfTheSameNameIsRemovedElsewhere(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.release("web")
+	b.reconcile()
+	_, err := b.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "shop", Name: "shop"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(testutil.CollectAndCount(b.Metrics.pending)).To(Equal(1))
+}
+
 func TestReconcileUsesACorrectedSecret(t *testing.T) {
 	g := NewWithT(t)
 	robot, other := newRobot(t), newRobot(t)
