@@ -41,6 +41,8 @@ const (
 
 // line is what a process has for a subscription: the connection to its receiver, and what the status is too short for.
 type line struct {
+	// uid is that of the subscription: another one may get its name.
+	uid types.UID
 	// kind is the type of the receivers that the limiter is for.
 	kind    appv1alpha1.SinkType
 	limiter *rate.Limiter
@@ -67,8 +69,9 @@ func (l *lines) of(object *appv1alpha1.ChangeSubscription) *line {
 	if l.known == nil {
 		l.known = map[types.NamespacedName]*line{}
 	}
-	if l.known[key] == nil {
-		l.known[key] = &line{told: map[string]time.Time{}}
+	if l.known[key] == nil || l.known[key].uid != object.UID {
+		l.close(key)
+		l.known[key] = &line{uid: object.UID, told: map[string]time.Time{}}
 	}
 	if found, kind := l.known[key], object.Spec.Sink.Type; found.kind != kind {
 		found.kind, found.limiter = kind, limiterOf(kind)
@@ -79,10 +82,15 @@ func (l *lines) of(object *appv1alpha1.ChangeSubscription) *line {
 func (l *lines) drop(key types.NamespacedName) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	l.close(key)
+	delete(l.known, key)
+}
+
+// close closes the connection of a line.
+func (l *lines) close(key types.NamespacedName) {
 	if old := l.known[key]; old != nil && old.receiver != nil {
 		old.receiver.close()
 	}
-	delete(l.known, key)
 }
 
 // limiterOf returns a limiter under which no minute has more messages than a type of receivers takes, and one restart within that minute doesn't

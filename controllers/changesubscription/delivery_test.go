@@ -190,6 +190,26 @@ func TestReconcileRepeatsOnlyTheSameIDAfterACrash(t *testing.T) {
 	g.Expect(robot.requests[0].Header.Get("Webhook-Id")).To(And(HaveLen(36), Equal(robot.requests[1].Header.Get("Webhook-Id"))))
 }
 
+func TestReconcileTellsNothingThatWaitedForASubscriptionThatWasReplaced(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.release("web")
+	robot.status = http.StatusBadGateway
+	b.reconcile()
+	g.Expect(b.kube.Delete(t.Context(), b.object())).To(Succeed())
+	b.step(60)
+	g.Expect(b.kube.Create(t.Context(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.UID, s.CreationTimestamp = "s-2", metav1.NewTime(b.clock.Now())
+	}))).To(Succeed())
+	robot.status = http.StatusOK
+	b.reconcile() // it never saw that the one before was gone
+	g.Expect(robot.bodies).To(BeEmpty())
+	b.release("cart")
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/cart")))
+}
+
 func TestReconcileGivesUpAfterAnHour(t *testing.T) {
 	g := NewWithT(t)
 	robot := newRobot(t)
