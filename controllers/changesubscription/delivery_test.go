@@ -362,13 +362,14 @@ func TestReconcileShowsNoPartOfATokenThatIsCut(t *testing.T) {
 }
 
 func TestFaultsAreRedacted(t *testing.T) {
-	address, err := url.Parse("https://oapi.dingtalk.com/robot/send?access_token=token-1234")
+	address, err := url.Parse("https://oapi.dingtalk.com/robot%2Fsend-1/send?v=2&access_token=token-1234&sig=abc%2Fdef%2B")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	failing := &receiver{kind: "DingTalk", address: address, secret: "new-key-1234\r\nold-key-1234"}
 	for text, wanted := range map[string]string{
-		`malformed HTTP response "token-1234"`:           `malformed HTTP response "***"`,
-		"neither new-key-1234, nor old-key-1234":         "neither ***, nor ***",
-		strings.Repeat("x", 250) + "token-1234 and more": strings.Repeat("x", 250) + "***...",
+		`malformed HTTP response "token-1234"`:                                          `malformed HTTP response "***"`,
+		"neither new-key-1234, nor old-key-1234":                                        "neither ***, nor ***",
+		"no route to /robot%2Fsend-1/send?access_token=token-1234&sig=abc%2Fdef%2B&v=2": "no route to /***/send?access_token=***&sig=***&v=2",
+		strings.Repeat("x", 250) + "token-1234 and more":                                strings.Repeat("x", 250) + "***...",
 	} {
 		NewWithT(t).Expect(failing.fault(errors.New(text)).Message).To(Equal(wanted))
 	}

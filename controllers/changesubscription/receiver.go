@@ -17,12 +17,14 @@ package changesubscription
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,10 +149,14 @@ func (r *receiver) fault(err error) *encode.Failure {
 // redact removes what is secret from the answer of a receiver, which may repeat what it got.
 func (r *receiver) redact(message string) string {
 	hidden := append([]string{r.address.String(), r.address.RequestURI(), r.address.RawQuery, r.address.Path}, strings.Split(r.address.Path, "/")...)
+	hidden = append(hidden, strings.Split(r.address.EscapedPath(), "/")...)
 	hidden = append(hidden, strings.Split(strings.ReplaceAll(r.secret, "\r", ""), "\n")...) // each of several keys
 	for _, values := range r.address.Query() {
-		hidden = append(hidden, values...)
+		for _, value := range values {
+			hidden = append(hidden, value, url.QueryEscape(value)) // as it is sent
+		}
 	}
+	slices.SortFunc(hidden, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be a part of another
 	for _, secret := range hidden {
 		if len(secret) >= 6 { // shorter ones are no secrets, and may be words
 			message = strings.ReplaceAll(message, secret, "***")
