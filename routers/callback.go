@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -186,7 +187,13 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 }
 
 // save applies a verdict to its ChangePod, or parks it. gone is closed when the caller disconnects.
-func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <-chan struct{}) outcome {
+func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <-chan struct{}) (saved outcome) {
+	defer func() {
+		// The router can't recover what runs apart from the request. The value isn't logged, as it may contain parts of the request.
+		if fault := recover(); fault != nil {
+			saved = notSaved(fmt.Errorf("a panic of type %T: %s", fault, debug.Stack()))
+		}
+	}()
 	changePod, err := c.await(ctx, delivery.CheckID, gone)
 	switch {
 	case err != nil:

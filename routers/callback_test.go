@@ -17,6 +17,7 @@ limitations under the License.
 package routers
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -30,6 +31,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -81,6 +83,20 @@ func TestApplyMovesTheBatchOn(t *testing.T) {
 				appv1alpha1.PodSummary{Pod: "sleep-b", Verdict: appv1alpha1.Verdict(row.podVerdict), Message: message}))
 		})
 	}
+}
+
+func TestCallbackThatPanicsEndsNothingElse(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		panic("Bearer " + token)
+	}})
+	answer := b.callBack(t, bodyOf("POST", "pass"))
+	g.Expect(answer.Code).To(Equal(500))
+	g.Expect(answer.Body.String()).To(beFailure("the verdict could not be saved"))
+	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
+	log := string(b.log.Contents())
+	g.Expect(log).To(And(ContainSubstring("A verdict was not saved"), ContainSubstring("callback_test.go")), "where it happened")
+	g.Expect(log).NotTo(ContainSubstring(token))
 }
 
 func TestNewServesCallbacksUnderEveryPublishedPath(t *testing.T) {
