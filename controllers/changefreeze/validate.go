@@ -48,6 +48,9 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
 		return review.Errored(http.StatusBadRequest, fmt.Errorf("decoding ChangeFreeze %s: %w", request.Name, err))
 	}
+	if !object.DeletionTimestamp.IsZero() {
+		return review.Allowed("") // an invalid one must be able to lose its finalizers
+	}
 	object.Namespace = request.Namespace
 	times, problems := freeze.Check(&object, v.Namespace)
 	if len(problems) > 0 {

@@ -79,3 +79,15 @@ func TestValidatorWarnsOfAFreezeThatFreezesLessThanItSeemsTo(t *testing.T) {
 		})
 	}
 }
+
+func TestValidatorLetsAnInvalidFreezeGoThatIsDeleted(t *testing.T) {
+	handle := func(metadata string) review.Response {
+		return (&Validator{Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Kinds: testkit.Kinds(), Namespace: system}).Handle(t.Context(),
+			review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: "UPDATE", Namespace: "shop", Name: "friday", Object: runtime.RawExtension{Raw: []byte(`{"metadata":{` + metadata + `},"spec":{"namespaces":{}}}`)},
+			}})
+	}
+	g := NewWithT(t)
+	g.Expect(handle(`"name":"friday"`).Allowed).To(BeFalse())
+	g.Expect(handle(`"name":"friday","deletionTimestamp":"2026-11-27T15:00:00Z"`).Allowed).To(BeTrue())
+}

@@ -44,6 +44,9 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	if err := json.Unmarshal(request.Object.Raw, &policy); err != nil {
 		return review.Errored(http.StatusBadRequest, fmt.Errorf("decoding ReleasePolicy %s: %w", request.Name, err))
 	}
+	if !policy.DeletionTimestamp.IsZero() {
+		return review.Allowed("") // an invalid one must be able to lose its finalizers
+	}
 	policy.Namespace = request.Namespace
 	if problems := pace.Check(&policy, v.Namespace); len(problems) > 0 {
 		return review.Denied(fmt.Sprintf("ReleasePolicy %s: %s", policy.Name, strings.Join(problems, "; ")))

@@ -81,6 +81,17 @@ func TestValidator(t *testing.T) {
 	}
 }
 
+func TestValidatorLetsAnInvalidPolicyGoThatIsDeleted(t *testing.T) {
+	handle := func(metadata string) review.Response {
+		return (&Validator{Kinds: testkit.Kinds(), Namespace: "system"}).Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: "UPDATE", Namespace: "shop", Name: "careful", Object: runtime.RawExtension{Raw: []byte(`{"metadata":{` + metadata + `},"spec":{"namespaceSelector":{}}}`)},
+		}})
+	}
+	g := NewWithT(t)
+	g.Expect(handle(`"name":"careful"`).Allowed).To(BeFalse())
+	g.Expect(handle(`"name":"careful","deletionTimestamp":"2026-11-27T15:00:00Z"`).Allowed).To(BeTrue())
+}
+
 func TestValidatorWarnsOfAPolicyOfTheOperatorsNamespace(t *testing.T) {
 	g := NewWithT(t)
 	request := review.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: "CREATE", Namespace: "system", Name: "careful", Object: runtime.RawExtension{
