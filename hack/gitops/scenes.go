@@ -94,7 +94,11 @@ spec: {workloads: [{kind: KIND.apps, name: NAME}], steps: [{replicas: 1}, {perce
 	watching = `, wait: true, timeout: 1m, healthCheckExprs: [{apiVersion: apps/v1, kind: Deployment,
   failed: "'altershield.defense.antgroup.com/suspend' in metadata.labels",
   current: "status.observedGeneration == metadata.generation && status.updatedReplicas == spec.replicas && status.availableReplicas == spec.replicas"}]`
-	slow     = `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"10s"}}}}}` // its pods are ready after a while
+	slow = `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"10s"}}}}}` // its pods are ready after a while
+	// These leave out env: a release that can't start, and one that repairs it.
+	cantStartWithoutEnv = `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},"spec":{"containers":[{"name":"app","image":"app"}]}}}}`
+	canStartWithoutEnv  = `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},"spec":{"containers":[{"name":"app","image":"app"}]}}}}`
+
 	labelled = `"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}}`
 )
 
@@ -217,11 +221,10 @@ func stuck(refusal string) []step {
 
 // leftOut is the course of one whose manifest also left something out: the rollback sets it, and server-side apply keeps what others set.
 func leftOut(refusal string) []step {
-	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
 	return []step{
-		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
+		commit("a release that can't start, without env", cantStartWithoutEnv),
 		denied(refusal), release(5, success, "AllPodsPassed"), still,
-		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
+		commit("a repair", canStartWithoutEnv),
 		applied, release(6, success, "AllPodsPassed"), kept, still,
 	}
 }

@@ -94,11 +94,10 @@ func retried() []step {
 
 // leftOutOnClient is the course of one whose manifest also left something out: the rollback sets it, and the repair removes it again.
 func leftOutOnClient(refusal string) []step {
-	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
 	return []step{
-		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
+		commit("a release that can't start, without env", cantStartWithoutEnv),
 		denied(refusal), release(3, success, "AllPodsPassed"), still,
-		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
+		commit("a repair", canStartWithoutEnv),
 		applied, release(4, success, "AllPodsPassed"), like, still,
 	}
 }

@@ -119,11 +119,10 @@ func stuckWithImage(refusal string) []step {
 
 // leftOutOfChart is that of one whose manifest also left something out. It is rolled back twice before it is quarantined.
 func leftOutOfChart(refusal string) []step {
-	const bare = `"spec":{"containers":[{"name":"app","image":"app"}]}`
 	return []step{
-		commit("a release that can't start, without env", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}},`+bare+`}}}`),
+		commit("a release that can't start, without env", cantStartWithoutEnv),
 		applied, release(3, success, "AllPodsPassed"), again, applied, release(5, success, "AllPodsPassed"), again, refused(refusal), still,
-		commit("a repair", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":null,"repaired":"true"}},`+bare+`}}}`),
+		commit("a repair", canStartWithoutEnv),
 		applied, release(6, success, "AllPodsPassed"), kept, still,
 	}
 }
