@@ -186,7 +186,8 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, release en
 		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
 	err = r.Client.Create(ctx, workload)
-	if apierrors.IsInvalid(err) { // while a namespace is opted out, users may write any label
+	_, admitted := decide.ReleaseRecordOf(owner.GetAnnotations(), release.Release)
+	if apierrors.IsInvalid(err) && !admitted { // while a namespace is opted out, users may write any label
 		r.Recorder.Record(events.ReleaseNotRecorded(owner, release.Version, err))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}

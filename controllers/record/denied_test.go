@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientevents "k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+)
+
+// newDenied has objects in a namespace under change control, in which no ChangeWorkload can be created because of refusal.
+func newDenied(t *testing.T, kind workload.Kind, refusal error, objects ...client.Object) (*Reconciler, client.WithWatch) {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
+	kube := testkit.NewFake(t, append(objects, namespace)...)
+	denying := interceptor.NewClient(kube, interceptor.Funcs{
+		Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if _, ok := object.(*appv1alpha1.ChangeWorkload); ok {
+				return refusal
+			}
+			return kube.Create(ctx, object, options...)
+		},
+	})
+	return &Reconciler{
+		Kind: kind, Kinds: testkit.Kinds(), Client: denying, Live: kube, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)},
+		Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+	}, kube
+}
+
+// admitted is what the webhook notes of release 2.
+func admitted() string {
+	return `{"user":"alice","time":"` + testkit.Now().Format(time.RFC3339) + `","version":"` + version + `","release":2}`
+}
+
+// A ValidatingAdmissionPolicy denies with the reason Invalid unless it has another one.
+func TestReconcileLetsAReleaseGoWhoseRecordIsInvalid(t *testing.T) {
+	g := NewWithT(t)
+	set := pacedSet()
+	set.Annotations["altershield.defense.antgroup.com/released-by"] = admitted()
+	r, kube := newDenied(t, daemonset.Kind{}, apierrors.NewInvalid(schema.GroupKind{Kind: "ChangeWorkload"}, "sleep", nil), set)
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(set)})
+	g.Expect(err).To(MatchError(apierrors.IsInvalid, "IsInvalid"))
+	g.Expect(err).NotTo(MatchError(reconcile.TerminalError(nil)), "the policy may be changed, for which there is no event")
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}
