@@ -22,6 +22,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // newDenied has objects in a namespace under change control, in which no ChangeWorkload can be created because of refusal.
@@ -76,4 +78,28 @@ func TestReconcileLetsAReleaseGoWhoseRecordIsInvalid(t *testing.T) {
 	g.Expect(err).NotTo(MatchError(reconcile.TerminalError(nil)), "the policy may be changed, for which there is no event")
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
 	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}
+
+func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing.T) {
+	g := NewWithT(t)
+	owner := sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Gates","traffic":"With"}`, "released-by": admitted()})
+	owner.Generation = 7
+	r, kube := newDenied(t, deployment.Kind{}, apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "quota", nil), owner)
+	_, err := r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+	g.Expect(owner.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
+
+	stamp := map[string]string{"admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": "1", "altershield.defense.antgroup.com/gate": "start"}
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "pod-1", Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}}}
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+	g.Expect(kube.Create(t.Context(), replicaSet)).To(Succeed())
+	g.Expect(kube.Create(t.Context(), pod)).To(Succeed())
+	_, err = r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"), "it is tried again")
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+	g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
 }

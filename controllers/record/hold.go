@@ -68,8 +68,10 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 	if !startsSteered(owner, release) || !paced && !r.Kind.Rollout(owner).Paused {
 		return nil
 	}
-	if err := r.openGates(ctx, owner, release, cause); err != nil {
-		return err
+	if paced {
+		if err := r.openGates(ctx, owner, release, cause); err != nil {
+			return err
+		}
 	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, workloadpatch.LetGo(r.Kind, owner))
 	switch {
@@ -83,11 +85,8 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 	return err
 }
 
-// openGates opens the gates of the pods of a paced release, before its mark goes.
+// openGates opens the gates of the pods of a release.
 func (r *Reconciler) openGates(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
-	if appv1alpha1.PacedOf(owner.GetAnnotations(), release.Number) == nil {
-		return nil
-	}
 	revisions, err := r.Kind.Revisions(ctx, r.Client, owner)
 	if err != nil {
 		return err
@@ -115,5 +114,9 @@ func (r *Reconciler) unrecorded(ctx context.Context, owner client.Object, releas
 			return err
 		}
 	}
-	return r.letGo(ctx, owner, release, "it can't be recorded")
+	const cause = "it can't be recorded"
+	if !startsSteered(owner, release) { // it goes on, but its further pods come with the gates of its template, too
+		return r.openGates(ctx, owner, release, cause)
+	}
+	return r.letGo(ctx, owner, release, cause)
 }

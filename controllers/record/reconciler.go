@@ -191,7 +191,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, release en
 		r.Recorder.Record(events.ReleaseNotRecorded(owner, release.Version, err))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}
-	if scope.IsDenied(err) {
+	if scope.IsDenied(err) && !release.observed {
 		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.unrecorded(ctx, owner, release.Release))
 	}
 	if err != nil {
