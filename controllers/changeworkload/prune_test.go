@@ -103,3 +103,17 @@ func TestPruneForgetsTheNumbersOfARecordAlthoughTheAnswerToItsDeletionIsLost(t *
 		"removing ChangeWorkload shop/web--x--c6c45d23c098bdf181853a85b60b5d74 of an older version")))
 	g.Expect(reconciler.numbers.raise(recordOf(&older), 0)).To(BeZero(), "the version begins at 1 when it is released again")
 }
+
+// busy finds every object, but deletes none, as each has changed since it was read.
+type busy struct{ deaf }
+
+func (busy) Delete(_ context.Context, object client.Object, _ ...client.DeleteOption) error {
+	return apierrors.NewConflict(appv1alpha1.GroupVersion.WithResource("changeworkloads").GroupResource(), object.GetName(), nil)
+}
+
+// No event of the present release need follow by which the older one would be removed.
+func TestPruneReportsARecordThatChangesAtEachAttempt(t *testing.T) {
+	g := NewWithT(t)
+	reconciler := &Reconciler{Client: busy{}, numbers: newNumbers(), newest: monotonic.NewReader(busy{}, busy{})}
+	g.Expect(reconciler.prune(t.Context(), make([]appv1alpha1.ChangeWorkload, 1))).To(MatchError(apierrors.IsConflict, "IsConflict"))
+}

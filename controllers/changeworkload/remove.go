@@ -69,12 +69,10 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		err := r.remove(ctx, &older[i])
 		// Also after an error: a deletion that only seems to have failed is not decided again.
 		r.numbers.forget(recordOf(&older[i]))
-		switch {
-		case client.IgnoreNotFound(err) == nil:
-			r.newest.Gone(&older[i])
-		case !apierrors.IsConflict(err):
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", client.ObjectKeyFromObject(&older[i]), err)
 		}
+		r.newest.Gone(&older[i])
 	}
 	return nil
 }
