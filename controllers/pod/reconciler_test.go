@@ -17,16 +17,20 @@ limitations under the License.
 package pod
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -79,4 +83,41 @@ func TestReconcile(t *testing.T) {
 			g.Expect(stored.Labels[finishedLabel]).To(Equal(row.finished))
 		})
 	}
+}
+
+// A StatefulSet gives a pod the name of the one before. The cache may show that one for longer, and the label counts also on a pod that isn't ready.
+func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
+	g := NewWithT(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+	before := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "p-1", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+		Status: corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}},
+	}
+	present := before.DeepCopy()
+	present.UID, present.Status = "p-2", corev1.PodStatus{Phase: "Pending"}
+	kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, present).Build()
+	strict := interceptor.NewClient(kube, interceptor.Funcs{ // as the API server: a UID can't be changed
+		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			var stored corev1.Pod
+			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(object), &stored)).To(Succeed())
+			content, err := patch.Data(object)
+			g.Expect(err).NotTo(HaveOccurred())
+			var sent corev1.Pod
+			g.Expect(json.Unmarshal(content, &sent)).To(Succeed())
+			if sent.UID != "" && sent.UID != stored.UID {
+				return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), object.GetName(), nil)
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+	})
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: strict, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+	_, err := reconciler.Reconcile(t.Context(), before)
+	g.Expect(err).To(MatchError(apierrors.IsInvalid, "IsInvalid"), "the pod of that name is to be read again")
+	var stored corev1.Pod
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(present), &stored)).To(Succeed())
+	g.Expect(stored.Labels).NotTo(HaveKey(finishedLabel))
 }
