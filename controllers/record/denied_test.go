@@ -27,6 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -102,4 +103,34 @@ func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing
 	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"), "it is tried again")
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
+}
+
+func TestReconcileOpensEachGateOfAReleaseThatLeavesItsSteps(t *testing.T) {
+	g := NewWithT(t)
+	owner := sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Gates","traffic":"With"}`, "released-by": admitted()})
+	owner.Generation = 7
+	objects := []client.Object{owner}
+	for _, name := range []string{"1", "2"} { // the template of the second one was changed without the webhooks
+		stamp := map[string]string{"admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": name, "altershield.defense.antgroup.com/gate": "start"}
+		replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name, UID: types.UID("rs-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name + "-a", UID: types.UID("pod-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}}}
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+		objects = append(objects, replicaSet, pod)
+	}
+	r, kube := newDenied(t, deployment.Kind{}, apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "quota", nil), objects...)
+	r.Live = interceptor.NewClient(kube, interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if asked := (&client.ListOptions{}).ApplyOptions(options); asked.Raw != nil && asked.Raw.ResourceVersion == "0" {
+				return nil // the cache of this API server doesn't have the pods yet
+			}
+			return kube.List(ctx, list, options...)
+		},
+	})
+	_, err := r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+	var pods corev1.PodList
+	g.Expect(kube.List(t.Context(), &pods)).To(Succeed())
+	g.Expect(pods.Items).To(HaveEach(HaveField("Spec.SchedulingGates", BeEmpty())), "no other attempt follows where the namespace was opted out")
 }

@@ -20,14 +20,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
@@ -85,23 +86,27 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 	return err
 }
 
-// openGates opens the gates of the pods of a release.
+// openGates opens the gates of the pods of a release: those of several revisions, if the template was changed without the webhooks. No other attempt
+// need follow, so the API server doesn't answer from its cache.
 func (r *Reconciler) openGates(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
 	revisions, err := r.Kind.Revisions(ctx, r.Client, owner)
 	if err != nil {
 		return err
 	}
-	revision, _ := decide.StampedRevision(revisions, release.Version)
-	if revision == nil {
+	revisions = slices.DeleteFunc(revisions, func(revision decide.Revision) bool { return revision.Version != release.Version })
+	if len(revisions) == 0 {
 		return nil
 	}
-	pods, err := index.LivePodsOf(ctx, r.Live, owner.GetNamespace(), revision.Pods)
-	if err != nil {
-		return err
+	var pods corev1.PodList
+	if err := r.Live.List(ctx, &pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: release.Version}); err != nil {
+		return fmt.Errorf("listing the Pods of version %s in namespace %s: %w", release.Version, owner.GetNamespace(), err)
 	}
 	var failed []error
-	for i := range pods {
-		failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], cause, r.Clock.Now()))
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if slices.ContainsFunc(revisions, func(revision decide.Revision) bool { return revision.Pods.Match(pod) }) {
+			failed = append(failed, podgate.Open(ctx, r.Client, pod, cause, r.Clock.Now()))
+		}
 	}
 	return errors.Join(failed...)
 }
