@@ -68,6 +68,24 @@ func admitted() string {
 	return `{"user":"alice","time":"` + testkit.Now().Format(time.RFC3339) + `","version":"` + version + `","release":2}`
 }
 
+// pacedByGates is a Deployment whose release 2 is rolled out in steps.
+func pacedByGates() *appsv1.Deployment {
+	owner := sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Gates","traffic":"With"}`, "released-by": admitted()})
+	owner.Generation = 7
+	return owner
+}
+
+// gated returns a ReplicaSet of release 2 and its pod, which is behind its gate.
+func gated(owner *appsv1.Deployment, name string) (*appsv1.ReplicaSet, *corev1.Pod) {
+	stamp := map[string]string{"admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": name, "altershield.defense.antgroup.com/gate": "start"}
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name, UID: types.UID("rs-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name + "-a", UID: types.UID("pod-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}}}
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+	return replicaSet, pod
+}
+
 // A ValidatingAdmissionPolicy denies with the reason Invalid unless it has another one.
 func TestReconcileLetsAReleaseGoWhoseRecordIsInvalid(t *testing.T) {
 	g := NewWithT(t)
@@ -83,20 +101,14 @@ func TestReconcileLetsAReleaseGoWhoseRecordIsInvalid(t *testing.T) {
 
 func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing.T) {
 	g := NewWithT(t)
-	owner := sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Gates","traffic":"With"}`, "released-by": admitted()})
-	owner.Generation = 7
+	owner := pacedByGates()
 	r, kube := newDenied(t, deployment.Kind{}, apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "quota", nil), owner)
 	_, err := r.Reconcile(t.Context(), ofSleep)
 	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(owner), owner)).To(Succeed())
 	g.Expect(owner.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
 
-	stamp := map[string]string{"admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": "1", "altershield.defense.antgroup.com/gate": "start"}
-	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", Labels: stamp, OwnerReferences: []metav1.OwnerReference{
-		*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "pod-1", Labels: stamp, OwnerReferences: []metav1.OwnerReference{
-		*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}}}
-	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+	replicaSet, pod := gated(owner, "1")
 	g.Expect(kube.Create(t.Context(), replicaSet)).To(Succeed())
 	g.Expect(kube.Create(t.Context(), pod)).To(Succeed())
 	_, err = r.Reconcile(t.Context(), ofSleep)
@@ -107,16 +119,10 @@ func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing
 
 func TestReconcileOpensEachGateOfAReleaseThatLeavesItsSteps(t *testing.T) {
 	g := NewWithT(t)
-	owner := sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Gates","traffic":"With"}`, "released-by": admitted()})
-	owner.Generation = 7
+	owner := pacedByGates()
 	objects := []client.Object{owner}
 	for _, name := range []string{"1", "2"} { // the template of the second one was changed without the webhooks
-		stamp := map[string]string{"admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": name, "altershield.defense.antgroup.com/gate": "start"}
-		replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name, UID: types.UID("rs-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-" + name + "-a", UID: types.UID("pod-" + name), Labels: stamp, OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}}}
-		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+		replicaSet, pod := gated(owner, name)
 		objects = append(objects, replicaSet, pod)
 	}
 	r, kube := newDenied(t, deployment.Kind{}, apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "quota", nil), objects...)

@@ -83,7 +83,7 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			}
 			if row.frozen {
 				marks["frozen"] = `{"release":2,"by":["default/friday"],"concurrent":5}`
-				marks["released-by"] = `{"user":"alice","time":"` + testkit.Now().Format(time.RFC3339) + `","version":"` + version + `","release":2}`
+				marks["released-by"] = admitted()
 			}
 			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", marks).ObjectMeta}
 			set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
