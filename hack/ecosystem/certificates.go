@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
@@ -102,14 +100,8 @@ func (s *stage) serves(ctx context.Context) error {
 
 // declares puts a kind under control, whose webhooks are in configurations that cainjector doesn't know.
 func (s *stage) declares(ctx context.Context) error {
-	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
-		}
-		if err := s.lab.Apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
-			return err
-		}
+	if err := s.lab.Declare(ctx); err != nil {
+		return err
 	}
 	if err := lab.Until(ctx, patience, "webhooks of the declared kind", func(ctx context.Context) error {
 		bundles, err := s.bundles(ctx)

@@ -162,8 +162,8 @@ func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha
 	return s.createReady(ctx, policy, &policy.Status.Conditions)
 }
 
-// batchesEnd waits until the batches of the present release have ended: those of a release that failed at once are still in their bake, and a manager that was killed checks
-// the others later.
+// batchesEnd waits until the batches of the present release have ended: those of a release that failed at once are still in their bake,
+// and a manager that was killed checks the others later.
 func batchesEnd(ctx context.Context, s *stage) error {
 	return awaits("the end of the batches", func(ctx context.Context, s seen) error {
 		var batches appv1alpha1.ChangePodList

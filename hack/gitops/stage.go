@@ -17,12 +17,10 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -96,16 +94,10 @@ func (s *stage) app(of scene) *app {
 	return a
 }
 
-// declare puts KubernetesClusters under control.
+// declare puts KubernetesClusters under control, and waits until they are.
 func (s *stage) declare(ctx context.Context) error {
-	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
-		}
-		if err := s.apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce"))); err != nil {
-			return err
-		}
+	if err := s.lab.Declare(ctx); err != nil {
+		return err
 	}
 	kind := &unstructured.Unstructured{}
 	kind.SetAPIVersion("app.ops.cloud.alipay.com/v1alpha1")

@@ -19,6 +19,8 @@ package lab
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
@@ -58,4 +60,18 @@ func (l *Lab) Apply(ctx context.Context, content []byte, webhooks cluster.Webhoo
 		return err
 	}
 	return l.Plane.Apply(ctx, objects, webhooks)
+}
+
+// Declare puts the KubernetesClusters of the samples under control.
+func (l *Lab) Declare(ctx context.Context) error {
+	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
+		}
+		if err := l.Apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
