@@ -45,8 +45,7 @@ func (r *Reconciler) tryAndOrder(
 	return r.order(ctx, record, decision)
 }
 
-// try starts the trial of a release that is still the present one on the API server, and applies the result to the decision. A trial that
-// exists was started before.
+// try starts the trial of a release that is still the present one on the API server, and applies the result to the decision.
 func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene, decision *decide.Decision) error {
 	trier, ok := scene.kind.(workload.Trier)
 	if !ok || !decision.Try {
@@ -68,8 +67,11 @@ func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload
 	}
 	name := run.GetKind() + " " + run.GetName()
 	err = r.Client.Create(ctx, run, client.DisableReadYourWritesConsistency)
+	if apierrors.IsAlreadyExists(err) {
+		return r.answerBefore(ctx, record, scene, decision, run)
+	}
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
+	case err == nil:
 		decision.AnswerTrial(record, name, nil, r.Clock.Now())
 		return nil
 	case scope.IsEnding(err):
@@ -80,6 +82,24 @@ func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload
 		return fmt.Errorf("creating %s in namespace %s: %w", name, record.Namespace, err)
 	}
 	decision.AnswerTrial(record, name, err, r.Clock.Now())
+	return nil
+}
+
+// answerBefore applies to the decision that a Job of the name of the trial exists: it was started before, unless the Job is of a deleted workload of
+// the same name.
+func (r *Reconciler) answerBefore(
+	ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene, decision *decide.Decision, run *unstructured.Unstructured,
+) error {
+	existing, name := &metav1.PartialObjectMetadata{}, run.GetKind()+" "+run.GetName()
+	existing.SetGroupVersionKind(run.GroupVersionKind())
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(run), existing); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading %s in namespace %s: %w", name, record.Namespace, err)
+	}
+	var denied error
+	if !metav1.IsControlledBy(existing, scene.owner) {
+		denied = fmt.Errorf("%s was not created: one that isn't of this %s has its name: delete that, and the operator creates its own", name, scene.Kind)
+	}
+	decision.AnswerTrial(record, name, denied, r.Clock.Now())
 	return nil
 }
 

@@ -58,16 +58,22 @@ func TestTryCreatesTheJobOfTheTrial(t *testing.T) {
 		live   *batchv1.CronJob
 		kind   workload.Kind
 		answer error
-		jobs   int
-		tried  string
-		event  string
-		fails  bool
+		// there is the CronJob of a Job of the name of the trial, empty for no such Job.
+		there types.UID
+		jobs  int
+		tried string
+		event string
+		fails bool
 	}{
 		{name: "at once", live: backupAt("cron-1", "2"), jobs: 1, tried: "True Job backup-trial-2 runs the release; the schedule is suspended until its pods are checked",
 			event: "Normal TrialStarted release v2: Job backup-trial-2 runs the release; the schedule is suspended until its pods are checked"},
-		{name: "once", live: backupAt("cron-1", "2"), answer: apierrors.NewAlreadyExists(jobs, "backup-trial-2"),
+		{name: "once", live: backupAt("cron-1", "2"), there: "cron-1", jobs: 1,
 			tried: "True Job backup-trial-2 runs the release; the schedule is suspended until its pods are checked",
 			event: "Normal TrialStarted release v2: Job backup-trial-2 runs the release; the schedule is suspended until its pods are checked"},
+		{name: "but not in place of one that a deleted CronJob of the name left", live: backupAt("cron-1", "2"), there: "cron-0", jobs: 1,
+			tried: "False Job backup-trial-2 was not created: one that isn't of this CronJob has its name: delete that, and the operator creates its own",
+			event: "Warning TrialDenied release v2: Job backup-trial-2 was not created: one that isn't of this CronJob has its name: delete that, and the operator creates its own; " +
+				"the release is checked at the next run"},
 		{name: "with the permission alone", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", context.Canceled),
 			tried: "False Job backup-trial-2 was not created: the operator may create Jobs only with the ClusterRole of config/components/job-creation " +
 				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: context canceled`,
@@ -80,7 +86,12 @@ func TestTryCreatesTheJobOfTheTrial(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			kube := interceptor.NewClient(testkit.NewFake(t, row.live), interceptor.Funcs{
+			objects := []client.Object{row.live}
+			if row.there != "" {
+				objects = append(objects, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "backup-trial-2", OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(backupAt(row.there, "2"), batchv1.SchemeGroupVersion.WithKind("CronJob"))}}})
+			}
+			kube := interceptor.NewClient(testkit.NewFake(t, objects...), interceptor.Funcs{
 				Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
 					if row.answer != nil {
 						return row.answer
@@ -102,7 +113,7 @@ func TestTryCreatesTheJobOfTheTrial(t *testing.T) {
 			var created batchv1.JobList
 			g.Expect(kube.List(t.Context(), &created)).To(Succeed())
 			g.Expect(created.Items).To(HaveLen(row.jobs))
-			if row.jobs > 0 {
+			if row.jobs > 0 && row.there == "" {
 				g.Expect(created.Items[0].OwnerReferences).To(HaveExactElements(HaveField("UID", types.UID("cron-1"))))
 			}
 			g.Expect(decision.WriteStatus).To(Equal(row.tried != ""))

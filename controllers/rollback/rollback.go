@@ -145,7 +145,11 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	if obstacle := ObstacleOf(object, controlled, request); obstacle != nil {
+	out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()) // the cache may lag
+	if err != nil {
+		return nil, err
+	}
+	if obstacle := ObstacleOf(object, controlled && !out, request); obstacle != nil {
 		return nil, obstacle
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())

@@ -170,6 +170,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		WithIndex(&appv1alpha1.ChangeWorkload{}, "metadata.controller.uid", func(object client.Object) []string {
 			return []string{string(object.GetOwnerReferences()[0].UID)}
 		}).
+		WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).
 		WithIndex(&corev1.Event{}, "reason", func(object client.Object) []string { return []string{object.(*corev1.Event).Reason} }).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Patch: func(_ context.Context, kube client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
@@ -225,7 +226,7 @@ func node(ready corev1.ConditionStatus, ago time.Duration) *corev1.Node {
 func stuckRelease() []client.Object { return []client.Object{stuckPod(), node("True", time.Hour)} }
 
 func optedIn() client.Object {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
 }
 
 func request(reason appv1alpha1.RollbackReason, to string) rollback.Request {
@@ -415,6 +416,9 @@ func TestRollBackReturnsAnObstacle(t *testing.T) {
 		{"that was never released", request("PodsFailed", ""), sleep(unstamped), append(healthy, optedIn()), "NotControlled",
 			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
 		{"whose namespace is not under change control", request("PodsFailed", ""), sleep(), healthy, "NotControlled",
+			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
+		{"whose namespace was opted out, which the cache doesn't show", request("PodsFailed", ""), sleep(),
+			append(healthy, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}), "NotControlled",
 			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
 		{"that is at another version by now", from(decide.Release{Version: "b", Number: 2}), sleep(), append(healthy, optedIn()), "MovedOn",
 			"deployment sleep is at another release now"},

@@ -33,6 +33,9 @@ import (
 // instantiate marks Jobs that don't come from the schedule, as kubectl create job --from=cronjob does.
 const instantiate, manual = "cronjob.kubernetes.io/instantiate", "manual"
 
+// Finds out whether the Job of a trial is of a deleted CronJob of the same name.
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
+
 // Trial returns the Job that kubectl create job --from=cronjob would create, named by the release.
 func (k Kind) Trial(cronJob *unstructured.Unstructured, release int64) (*unstructured.Unstructured, error) {
 	template, _, err := unstructured.NestedMap(cronJob.Object, "spec", "jobTemplate")
