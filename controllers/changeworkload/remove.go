@@ -44,6 +44,9 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	if metav1.IsControlledBy(&existing, workload) {
 		return nil
 	}
+	if existing.DeletionTimestamp != nil {
+		return fmt.Errorf("opening ChangePod %s: that of a deleted ChangeWorkload is still there: its finalizers are %v", key, existing.Finalizers)
+	}
 	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID}, client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil {

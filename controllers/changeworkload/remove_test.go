@@ -263,6 +263,17 @@ func TestRemoveLeftoverDoesNotWaitForItToShowInTheCache(t *testing.T) {
 	g.Expect(r.remembering).To(BeFalse(), "where the watch shows its successor instead of its deletion, that would be for ever")
 }
 
+func TestRemoveLeftoverTellsWhatKeepsIt(t *testing.T) {
+	g := NewWithT(t)
+	kept := batch(1, "u-0", 7, "u-0.7")
+	kept.Finalizers = []string{"example.com/archive"}
+	r := newRemoval(t, nil, kept)
+	g.Expect(r.removeLeftover(t.Context(), recordOfRelease(7), batch(1, "u-1", 7, "u-1.7"))).To(Succeed())
+	g.Expect(r.removeLeftover(t.Context(), recordOfRelease(7), batch(1, "u-1", 7, "u-1.7"))).To(MatchError("opening ChangePod shop/" + removed + "--x--1: " +
+		"that of a deleted ChangeWorkload is still there: its finalizers are [example.com/archive]"))
+	g.Expect(r.asked).To(HaveExactElements("delete "+removed+"--x--1"), "it isn't asked for again")
+}
+
 func TestObserveBatches(t *testing.T) {
 	// releaseOf is at release 7, whose batches begin with this number.
 	releaseOf := func(observed, first, last int64) *appv1alpha1.ChangeWorkload {
