@@ -23,6 +23,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,99 +105,127 @@ func NewRecorder(mgr ctrl.Manager) events.Recorder {
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	builtIn := options.Kinds.Snapshot()
-	if err := index.Setup(ctx, mgr.GetFieldIndexer(), builtIn); err != nil {
-		return err
-	}
-	releases, err := changeworkload.NewMetrics(options.Metrics)
-	if err != nil {
-		return err
-	}
-	batches, err := changepod.NewMetrics(options.Metrics)
-	if err != nil {
-		return err
-	}
-	sourceMetrics, err := source.NewMetrics(options.Metrics)
-	if err != nil {
-		return err
-	}
-	notifications, err := changesubscription.NewMetrics(options.Metrics)
-	if err != nil {
+	if err := index.Setup(ctx, mgr.GetFieldIndexer(), options.Kinds.Snapshot()); err != nil {
 		return err
 	}
 	if err := statemetrics.Setup(ctx, mgr, options.Metrics, options.Kinds); err != nil {
 		return err
 	}
-	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
-	live, reader := mgr.GetAPIReader(), settings.Reader{Client: mgr.GetClient(), Namespace: options.Namespace}
-	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	parts, err := newParts(mgr, options)
 	if err != nil {
-		return fmt.Errorf("creating a client without a cache: %w", err)
+		return err
 	}
-	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: options.Compiler}
-	sources := &source.Sources{
-		Client: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
-		Traced: options.Tracer.Transport,
-	}
-	background := &looks.Background{Clock: options.Clock}
-	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock, Delivery: options.Delivery}
-	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
-		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
-		"ChangeWorkload": &changeworkload.Reconciler{
-			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases, Delivery: options.Delivery,
-			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
-			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Looks: background, Tracer: options.Tracer},
-			Looks:    background,
-			Verifier: options.Verifier, FailClosed: options.FailClosed,
-		},
-		"ChangePod": &changepod.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock, Tracer: options.Tracer,
-			Verifier: options.Verifier, FailClosed: options.FailClosed,
-		},
-		"ControlledKind": &controlledkind.Reconciler{
-			Kinds: builtIn, Client: kube, Live: live, Direct: direct, Mapper: mgr.GetRESTMapper(), Operator: options.Operator, Clock: options.Clock,
-			Declared: catalog, Runner: options.Declared,
-		},
-		"DeclaredKind": catalog,
-		"ReleasePolicy": &releasepolicy.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
-		},
-		"VerificationPolicy": &verificationpolicy.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace, Rules: options.Rules,
-		},
-		"VerificationSource": &verificationsource.Reconciler{
-			Client: kube, Clock: options.Clock, Sources: sources, Namespace: options.Namespace,
-		},
-		"ChangeSubscription": &changesubscription.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Metrics: notifications, Clock: options.Clock,
-			Guard: options.SourceGuard, Namespace: options.Namespace, Jitter: rand.Float64,
-		},
-		"ReleaseGate":    &releasegate.Reconciler{Client: kube, Namespace: options.Namespace},
-		"ChangeApproval": &changeapproval.Reconciler{Client: kube, Clock: options.Clock},
-		"ChangeFreeze":   &changefreeze.Reconciler{Client: kube, Clock: options.Clock, Namespace: options.Namespace},
-		"BreakGlass":     &breakglass.Reconciler{Client: kube, Clock: options.Clock},
-		"ChangeRecord":   &changerecord.Retention{Client: kube, Live: live, Settings: reader, Clock: options.Clock},
-		"OpsConfigInfo":  &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
-	}
-	recorded := func(name string, kinds bykind.Kinds) *record.Controller {
-		return &record.Controller{Name: name, Kinds: kinds, Client: kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {
-			return &record.Reconciler{
-				Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-				Settings: reader, Records: records, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
-			}
-		}}
-	}
-	reconcilers["declared kinds"] = recorded("declared", options.Declared)
-	for _, kind := range builtIn {
-		reconcilers[kind.GroupVersionKind().Kind] = recorded(workload.Noun(kind), bykind.Only{Kind: kind})
-	}
-	for kind, reconciler := range reconcilers {
+	for kind, reconciler := range parts.reconcilers() {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up the %s reconciler: %w", kind, err)
 		}
 	}
-	if err := mgr.AddReadyzCheck("kinds", catalog.Ready); err != nil {
+	if err := mgr.AddReadyzCheck("kinds", parts.catalog.Ready); err != nil {
 		return fmt.Errorf("adding the readiness check of the declared kinds: %w", err)
 	}
 	return nil
+}
+
+// parts are what the reconcilers are made of.
+type parts struct {
+	Options
+	// kube reads from the cache, live and direct from the API server.
+	kube, direct client.Client
+	live         client.Reader
+	mapper       meta.RESTMapper
+	recorder     events.Recorder
+	settings     settings.Reader
+	catalog      *controlledkind.Catalog
+	sources      *source.Sources
+	looks        *looks.Background
+	records      *changerecord.Writer
+
+	releases      *changeworkload.Metrics
+	batches       *changepod.Metrics
+	notifications *changesubscription.Metrics
+}
+
+func newParts(mgr ctrl.Manager, options Options) (*parts, error) {
+	p := &parts{
+		Options: options, kube: mgr.GetClient(), live: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), recorder: NewRecorder(mgr),
+		settings: settings.Reader{Client: mgr.GetClient(), Namespace: options.Namespace}, looks: &looks.Background{Clock: options.Clock},
+	}
+	requests, err := source.NewMetrics(options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	if p.releases, err = changeworkload.NewMetrics(options.Metrics); err != nil {
+		return nil, err
+	}
+	if p.batches, err = changepod.NewMetrics(options.Metrics); err != nil {
+		return nil, err
+	}
+	if p.notifications, err = changesubscription.NewMetrics(options.Metrics); err != nil {
+		return nil, err
+	}
+	p.direct, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: p.mapper})
+	if err != nil {
+		return nil, fmt.Errorf("creating a client without a cache: %w", err)
+	}
+	p.catalog = &controlledkind.Catalog{Kinds: options.Kinds, Client: p.kube, Live: p.live, Compiler: options.Compiler}
+	p.sources = &source.Sources{
+		Client: p.kube, Secrets: p.live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: requests,
+		Traced: options.Tracer.Transport,
+	}
+	p.records = &changerecord.Writer{Client: p.kube, Live: p.live, Settings: p.settings, Clock: options.Clock, Delivery: options.Delivery}
+	return p, nil
+}
+
+// reconcilers returns the reconcilers by what they reconcile.
+func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Manager) error } {
+	builtIn := p.Kinds.Snapshot()
+	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
+		"Pod": &pod.Reconciler{Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Clock: p.Clock, Settings: p.settings},
+		"ChangeWorkload": &changeworkload.Reconciler{
+			Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Direct: p.direct, Recorder: p.recorder,
+			History: &history.Keeper{Client: p.kube, Live: p.live}, Records: p.records, Metrics: p.releases, Delivery: p.Delivery, Clock: p.Clock,
+			Tracer: p.Tracer, Settings: p.settings, Rules: p.Rules, Sources: p.sources, Looks: p.looks,
+			Asker:    &plugin.Asker{Sources: p.sources, Client: p.kube, Live: p.live, Jobs: p.direct, Looks: p.looks, Tracer: p.Tracer},
+			Verifier: p.Verifier, FailClosed: p.FailClosed,
+		},
+		"ChangePod": &changepod.Reconciler{
+			Client: p.kube, Live: p.live, Recorder: p.recorder, Metrics: p.batches, Clock: p.Clock, Tracer: p.Tracer,
+			Verifier: p.Verifier, FailClosed: p.FailClosed,
+		},
+		"ControlledKind": &controlledkind.Reconciler{
+			Kinds: builtIn, Client: p.kube, Live: p.live, Direct: p.direct, Mapper: p.mapper, Operator: p.Operator, Clock: p.Clock,
+			Declared: p.catalog, Runner: p.Declared,
+		},
+		"DeclaredKind":  p.catalog,
+		"ReleasePolicy": &releasepolicy.Reconciler{Kinds: p.Kinds, Client: p.kube, Live: p.live, Clock: p.Clock, Namespace: p.Namespace},
+		"VerificationPolicy": &verificationpolicy.Reconciler{
+			Kinds: p.Kinds, Client: p.kube, Live: p.live, Clock: p.Clock, Namespace: p.Namespace, Rules: p.Rules,
+		},
+		"VerificationSource": &verificationsource.Reconciler{Client: p.kube, Clock: p.Clock, Sources: p.sources, Namespace: p.Namespace},
+		"ChangeSubscription": &changesubscription.Reconciler{
+			Kinds: p.Kinds, Client: p.kube, Live: p.live, Recorder: p.recorder, Metrics: p.notifications, Clock: p.Clock,
+			Guard: p.SourceGuard, Namespace: p.Namespace, Jitter: rand.Float64,
+		},
+		"ReleaseGate":    &releasegate.Reconciler{Client: p.kube, Namespace: p.Namespace},
+		"ChangeApproval": &changeapproval.Reconciler{Client: p.kube, Clock: p.Clock},
+		"ChangeFreeze":   &changefreeze.Reconciler{Client: p.kube, Clock: p.Clock, Namespace: p.Namespace},
+		"BreakGlass":     &breakglass.Reconciler{Client: p.kube, Clock: p.Clock},
+		"ChangeRecord":   &changerecord.Retention{Client: p.kube, Live: p.live, Settings: p.settings, Clock: p.Clock},
+		"OpsConfigInfo":  &opsconfiginfo.Reconciler{Client: p.kube, Recorder: p.recorder, Clock: p.Clock, Namespace: p.Namespace},
+		"declared kinds": p.recorded("declared", p.Declared),
+	}
+	for _, kind := range builtIn {
+		reconcilers[kind.GroupVersionKind().Kind] = p.recorded(workload.Noun(kind), bykind.Only{Kind: kind})
+	}
+	return reconcilers
+}
+
+// recorded returns the reconcilers of workloads that record the releases of kinds.
+func (p *parts) recorded(name string, kinds bykind.Kinds) *record.Controller {
+	return &record.Controller{Name: name, Kinds: kinds, Client: p.kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {
+		return &record.Reconciler{
+			Kind: kind, Kinds: p.Kinds, Client: p.kube, Live: p.live, Recorder: p.recorder, Clock: p.Clock, Tracer: p.Tracer,
+			Settings: p.settings, Records: p.records, Ordered: verifier.StateOf(p.Verifier, p.FailClosed).Announced,
+		}
+	}}
 }
