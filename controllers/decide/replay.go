@@ -29,6 +29,15 @@ func ReplayedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, no
 	return askedChecks(workload, pods, nil, now)
 }
 
+// ReplayedLooks returns when a policy looked at a past release after a time, until another one, which is the last look.
+func ReplayedLooks(workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, after, until time.Time) (times []time.Time) {
+	schedule := scheduleOf(policy, workload)
+	for at := schedule.Last(after).Add(schedule.Interval); at.Before(until); at = at.Add(schedule.Interval) {
+		times = append(times, at)
+	}
+	return append(times, until)
+}
+
 // Replay makes the checks of a release once more, as they were made at a time, and returns their results. The workload is what was known
 // then. Nothing else is decided about it.
 func Replay(workload *appv1alpha1.ChangeWorkload, seen Verification, now time.Time) []appv1alpha1.CheckResult {

@@ -46,7 +46,7 @@ func (p *Past) Run(ctx context.Context, policy *appv1alpha1.VerificationPolicy, 
 		Policy: replayed.Name, UID: policyUID, VerificationTerms: replayed.Spec.VerificationTerms,
 	}}}
 	var results []appv1alpha1.CheckResult
-	for _, at := range p.looks(policy, until) {
+	for _, at := range decide.ReplayedLooks(p.record(begun, nil), &begun.Policies[0], p.Release.Began, earlier(until, p.Ended)) {
 		record, release := p.record(begun, results), p.releaseAt(at)
 		seen := decide.Verification{
 			Policies: []appv1alpha1.VerificationPolicy{replayed}, Pods: &release, Readings: map[decide.CheckID]measure.Readings{},
@@ -75,19 +75,10 @@ func (p *Past) replayed(policy *appv1alpha1.VerificationPolicy) appv1alpha1.Veri
 	return replayed
 }
 
-// looks returns when the operator would have looked: at multiples of the interval, and at the end.
-func (p *Past) looks(policy *appv1alpha1.VerificationPolicy, until time.Time) (times []time.Time) {
-	interval := time.Duration(policy.Spec.IntervalSeconds) * time.Second
-	until = earlier(until, p.Ended)
-	for at := p.Release.Began.Truncate(interval).Add(interval); at.Before(until); at = at.Add(interval) {
-		times = append(times, at)
-	}
-	return append(times, until)
-}
-
 // record returns what the checks know of the release: that their watch ends some time after it began.
 func (p *Past) record(begun appv1alpha1.ReleaseVerification, results []appv1alpha1.CheckResult) *appv1alpha1.ChangeWorkload {
 	record := &appv1alpha1.ChangeWorkload{}
+	record.UID = p.Record
 	record.Spec.Release = p.Release.Number
 	record.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{Kind: p.Release.Kind}
 	record.Status = appv1alpha1.ChangeWorkloadStatus{

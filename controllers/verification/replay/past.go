@@ -38,6 +38,8 @@ import (
 type Past struct {
 	// Release has all pods of the release. Its old pods are known by their names in the series alone, as are those that are gone.
 	Release checks.Scene
+	// Record is the UID of the record of the release, by which its looks were spread over the interval. It is empty for a release without one.
+	Record types.UID
 	// Ended is when the checks ended.
 	Ended time.Time
 }
@@ -81,7 +83,7 @@ func earlier(a, b time.Time) time.Time {
 
 func ofRecord(record *appv1alpha1.ChangeWorkload, name string, terms *appv1alpha1.VerificationTerms, now time.Time) (Past, error) {
 	status, kind := &record.Status, record.WorkloadKind()
-	past := Past{Release: checks.Scene{
+	past := Past{Record: record.UID, Release: checks.Scene{
 		Version: record.Spec.Reversion, Number: record.Spec.Release, Kind: kind, Namespace: record.Namespace, Name: name,
 		Replicas: status.Counts.Desired, Began: time.Unix(record.Spec.CreateTimeUnix, 0),
 	}}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -260,6 +261,22 @@ func TestPastRun(t *testing.T) {
 			}))
 		})
 	}
+}
+
+func TestPastRunLooksWhenTheOperatorLookedAtTheRelease(t *testing.T) {
+	g := NewWithT(t)
+	failing := record(3, "Suspend", func(record *appv1alpha1.ChangeWorkload) { record.UID = "record-1" })
+	terms := policy(nil).Spec.VerificationTerms
+	past, err := replay.Find([]appv1alpha1.ChangeWorkload{failing}, schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web", 3, &terms, at(100))
+	g.Expect(err).NotTo(HaveOccurred())
+	var looks []string
+	read := func(_ context.Context, _ *checks.Scene, asked decide.AskedCheck, until time.Time) (measure.Readings, error) {
+		looks = append(looks, fmt.Sprintf("%s at %s", asked.Last(until).Sub(began), until.Sub(began)))
+		return measure.Readings{}, nil
+	}
+	_, err = past.Run(t.Context(), policy(nil), read, at(100))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(looks).To(Equal([]string{"44s at 44s", "59s at 59s", "1m14s at 1m14s", "1m29s at 1m29s", "1m29s at 1m40s"}))
 }
 
 func TestPastRunReturnsErrorsOfReading(t *testing.T) {
