@@ -120,8 +120,10 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	waits := startFirst || pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen)
+	parked := startFirst || pausesForFreeze(workload, seen, frozen)
+	waits := parked || pausesForFirst(workload, &status)
 	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
+	decision.Thaw = seen.Current && seen.Freeze.Parked != nil && !parked // the pods on the first nodes are replaced after that
 	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
 	decision.lookAtPace(&status, now)
 	decision.lookAgain(workload, &status, seen, frozen, first, now)

@@ -136,6 +136,20 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 	}
 }
 
+// The pods on the first nodes aren't replaced as long as the workload has the mark of the freeze.
+func TestDecideRemovesTheMarkOfAFreezeBeforeTheFirstNodes(t *testing.T) {
+	g, record := NewWithT(t), newWorkload(frozen)
+	seen := see(5, parkedBy(nil), firstOn(), withFirst(func(first *decide.First) { first.Nodes = []string{"a", "b", "c"} }))
+	decision := decide.Decide(record, seen, now)
+	g.Expect(decision.Thaw).To(BeFalse(), "the status shows the reason first")
+	record.Status = decision.Status
+	decision = decide.Decide(record, seen, now)
+	g.Expect(conditionOf(decision.Status, "Frozen")).To(Equal("False Thawed"))
+	g.Expect(conditionOf(decision.Status, "FirstNodes")).To(Equal("Unknown Verifying"))
+	g.Expect(decision.Thaw).To(BeTrue())
+	g.Expect(decision.Resume || decision.Unhold).To(BeFalse(), "the rollout stays paused for its first nodes")
+}
+
 func TestDecideCountsAReleaseThatWasParkedAndThawedWhileNoLeaderWasThere(t *testing.T) {
 	g, own := NewWithT(t), newWorkload(stored("", "Unknown", ""))
 	own.Status = decide.Decide(own, see(5, parkedBy(nil)), now).Status

@@ -92,7 +92,6 @@ func (d *Decision) hold(
 	default:
 		d.letRoll(seen, waits)
 	}
-	d.Thaw = seen.Current && seen.Freeze.Parked != nil && !waits
 	d.unpace(workload, seen, waits || fails && seen.Hold == Held)
 }
 
