@@ -212,31 +212,26 @@ func healthChanged(kinds workload.Kinds) predicate.Predicate {
 	}
 }
 
-// phaseChanged passes ChangeWorkloads whose status.status changed, or whose step lets another number of pods come.
+// phaseChanged passes ChangeWorkloads whose status.status changed, whose step lets another number of pods come, or that begin or cease to wait
+// for their first nodes.
 func phaseChanged() predicate.Predicate {
-	phase := func(object client.Object) appv1alpha1.ChangeWorkloadPhase {
-		workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	type progress struct {
+		phase  appv1alpha1.ChangeWorkloadPhase
+		let    int32
+		awaits bool
+	}
+	of := func(object client.Object) progress {
+		record, ok := object.(*appv1alpha1.ChangeWorkload)
 		if !ok {
-			return ""
+			return progress{}
 		}
-		return workload.Status.Status
+		return progress{record.Status.Status, ptr.Deref(rollback.LetBySteps(record), 0), decide.AwaitedFirstNodes(record) != nil}
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return phase(e.ObjectOld) != phase(e.ObjectNew) || letOf(e.ObjectOld) != letOf(e.ObjectNew)
-		},
+		UpdateFunc: func(e event.UpdateEvent) bool { return of(e.ObjectOld) != of(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
-}
-
-// letOf returns how many pods of a release there may be by its steps, 0 where the release isn't paced by its nodes.
-func letOf(object client.Object) int32 {
-	record, ok := object.(*appv1alpha1.ChangeWorkload)
-	if !ok {
-		return 0
-	}
-	return ptr.Deref(rollback.LetBySteps(record), 0)
 }
 
 func (c *Controller) ofPod(ctx context.Context, pod client.Object) []bykind.Request {

@@ -434,6 +434,7 @@ func TestPredicatesLook(t *testing.T) {
 	record := func(phase appv1alpha1.ChangeWorkloadPhase) *appv1alpha1.ChangeWorkload {
 		return &appv1alpha1.ChangeWorkload{Status: appv1alpha1.ChangeWorkloadStatus{Status: phase}}
 	}
+	_, waiting := waitingAgent()
 	setting := func(namespace, name string) *appv1alpha1.OpsConfigInfo {
 		return &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
@@ -464,6 +465,8 @@ func TestPredicatesLook(t *testing.T) {
 		{"not when a ReplicaSet goes", healthChanged(kinds), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
 		{"when a release comes to another status", phaseChanged(), event.UpdateEvent{ObjectOld: record("Running"), ObjectNew: record("Suspend")}, true},
 		{"not when a release stays at its status", phaseChanged(), event.UpdateEvent{ObjectOld: record("Running"), ObjectNew: record("Running")}, false},
+		{"when a release begins to wait for its first nodes", phaseChanged(), event.UpdateEvent{ObjectOld: record("Running"), ObjectNew: waiting}, true},
+		{"not while it waits for them", phaseChanged(), event.UpdateEvent{ObjectOld: waiting, ObjectNew: waiting}, false},
 		{"when the setting stuck-rollback changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "stuck-rollback")}, true},
 		{"when the setting suspended-rollback changes", settings, event.DeleteEvent{Object: setting("altershieldoperator-system", "suspended-rollback")}, true},
 		{"not when another setting changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "branch")}, false},
