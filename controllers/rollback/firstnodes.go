@@ -35,17 +35,15 @@ import (
 // long as its rollout waits for them.
 func (r *Roller) deleteNext(ctx context.Context, request PodRequest, object client.Object) (again time.Duration, err error) {
 	bound, ok := request.Kind.(workload.NodeBound)
-	rollout, annotations := request.Kind.Rollout(object), object.GetAnnotations()
-	if !ok || !rollout.Paused || !request.waits(object) || appv1alpha1.FrozenOf(annotations, request.From.Number) != nil {
+	rollout := request.Kind.Rollout(object)
+	if !ok || !rollout.Paused || appv1alpha1.FrozenOf(object.GetAnnotations(), request.From.Number) != nil {
 		return 0, nil // its event brings the next decision
 	}
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return 0, err
 	}
-	if len(request.First) == 0 {
-		if request.Let, err = r.liveLet(ctx, request); err != nil || request.Let == nil {
-			return 0, err
-		}
+	if request.First, request.Let, err = r.liveTurn(ctx, request); err != nil || !request.waits(object) {
+		return 0, err
 	}
 	pods, err := bound.Pods(ctx, r.Live, object)
 	if err != nil {
@@ -75,7 +73,7 @@ func (p PodRequest) waits(object client.Object) bool {
 		return selector != nil && decide.StartsOnFirstNodes(annotations, p.From.Number)
 	}
 	paced := appv1alpha1.PacedOf(annotations, p.From.Number)
-	return paced != nil && paced.Lever == appv1alpha1.LeverNodes && !workloadpatch.IsHeld(object)
+	return p.Let != nil && paced != nil && paced.Lever == appv1alpha1.LeverNodes && !workloadpatch.IsHeld(object)
 }
 
 // hasEnough reports whether there are all pods of the release that its step lets come: the next step brings an event.

@@ -76,6 +76,20 @@ func firstRequest() rollback.PodRequest {
 	}
 }
 
+// recordOf is the record of a release of agent.
+func recordOf(change func(*appv1alpha1.ChangeWorkload)) *appv1alpha1.ChangeWorkload {
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: kinds.RecordName(daemonset.Kind{}, "agent", "b")}}
+	record.Spec.Reversion, record.Spec.Release, record.Status.ObservedRelease = "b", 2, 2
+	change(record)
+	return record
+}
+
+// awaits is the record of a release that waits for its first nodes.
+func awaits(record *appv1alpha1.ChangeWorkload) {
+	record.Status.FirstNodes = &appv1alpha1.FirstNodes{Nodes: []string{"node-1", "node-2", "node-3"}}
+	record.Status.Conditions = []metav1.Condition{{Type: "FirstNodes", Status: "Unknown", Reason: "Verifying"}}
+}
+
 func TestDeletePodOnTheFirstNodes(t *testing.T) {
 	optOut := func(objects []client.Object) []client.Object { objects[1].SetLabels(nil); return objects }
 	for _, row := range []struct {
@@ -96,7 +110,7 @@ func TestDeletePodOnTheFirstNodes(t *testing.T) {
 		{"not of a DaemonSet that is gone", nil, nil, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			g, b := NewWithT(t), newParkBench(t, row.objects...)
+			g, b := NewWithT(t), newParkBench(t, append(row.objects, recordOf(awaits))...)
 			g.Expect(b.DeletePod(t.Context(), firstRequest())).To(Equal(row.again))
 			g.Expect(b.deleted).To(Equal(row.deleted))
 			for _, deletion := range b.deletions {
@@ -115,12 +129,22 @@ func TestDeletePodOnTheFirstNodes(t *testing.T) {
 }
 
 func TestDeletePodOnTheFirstNodesMayBeDenied(t *testing.T) {
-	g, b := NewWithT(t), newParkBench(t, waiting("1a 2a 3a 4a")...)
+	g, b := NewWithT(t), newParkBench(t, append(waiting("1a 2a 3a 4a"), recordOf(awaits))...)
 	b.denied = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "agent-1", nil)
 	_, err := b.DeletePod(t.Context(), firstRequest())
 	g.Expect(err).To(And(
 		MatchError(ContainSubstring("the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)")),
 		HaveField("Reason", rollback.ObstacleDenied)))
+}
+
+func TestDeletePodOnTheFirstNodesNotOnceTheReleaseFailed(t *testing.T) {
+	g := NewWithT(t)
+	b := newParkBench(t, append(waiting("1b 2a 3a 4a"), recordOf(func(record *appv1alpha1.ChangeWorkload) {
+		awaits(record)
+		record.Status.Conditions[0].Status, record.Status.Conditions[0].Reason = "False", "PodsFailed"
+	}))...)
+	g.Expect(b.DeletePod(t.Context(), firstRequest())).To(BeZero(), "the cache was behind")
+	g.Expect(b.deleted).To(BeEmpty())
 }
 
 // The release of the DaemonSet is at a step: its record lets so many pods come.
@@ -129,9 +153,7 @@ func TestDeletePodAsFarAsAStepLetsThemCome(t *testing.T) {
 		set.Annotations = map[string]string{prefix + "release": "2", prefix + "paced": `{"release":2,"policy":"default/web","lever":"Nodes"}`}
 	}
 	stepped := func(target int32, changes ...func(*appv1alpha1.ChangeWorkload)) *appv1alpha1.ChangeWorkload {
-		record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
-			Name: kinds.RecordName(daemonset.Kind{}, "agent", "b")}}
-		record.Spec.Reversion, record.Spec.Release, record.Status.ObservedRelease = "b", 2, 2
+		record := recordOf(func(*appv1alpha1.ChangeWorkload) {})
 		record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Nodes", Step: 1, Target: target}
 		record.Status.Conditions = []metav1.Condition{{Type: "Paced", Status: "True", Reason: "StepRunning"}}
 		for _, change := range changes {

@@ -43,15 +43,15 @@ func LetBySteps(record *appv1alpha1.ChangeWorkload) *int32 {
 	return &steps.Target
 }
 
-// liveLet returns how many pods of a release there may be by the record on the API server.
-func (r *Roller) liveLet(ctx context.Context, request PodRequest) (*int32, error) {
+// liveTurn returns the first nodes that a release waits for, and how many pods of it there may be, by the record on the API server.
+func (r *Roller) liveTurn(ctx context.Context, request PodRequest) (first []string, let *int32, err error) {
 	key := client.ObjectKey{Namespace: request.Workload.Namespace, Name: workload.RecordName(request.Kind, request.Workload.Name, request.From.Version)}
 	var record appv1alpha1.ChangeWorkload
 	if err := r.Live.Get(ctx, key, &record); err != nil {
-		return nil, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
+		return nil, nil, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
 	}
 	if record.Spec.Release != request.From.Number {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return LetBySteps(&record), nil
+	return decide.AwaitedFirstNodes(&record), LetBySteps(&record), nil
 }
