@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,21 +32,38 @@ type Past struct {
 	Workloads []appv1alpha1.ChangeWorkload
 	// Rollbacks are those that its annotations record.
 	Rollbacks []appv1alpha1.Rollback
-	// Kept are the verified versions whose templates are kept, newest first.
-	Kept []string
+	// Kept are the last verified releases of the versions whose templates are kept, newest first.
+	Kept []Release
 }
 
 // VerifiedTargets returns the versions that the Deployment may go back to, newest first: the verified ones except its present version,
 // those whose last release failed, and those that are refused at now.
 func (p Past) VerifiedTargets(now time.Time) []string {
 	var targets []string
-	for _, version := range slices.Concat(p.Kept, verifiedVersions(p.Workloads, p.Release.Version)) {
+	for _, version := range append(p.verified(), verifiedVersions(p.Workloads, p.Release.Version)...) {
 		usable := version != p.Release.Version && !p.failed(version) && RefusalOf(p.Rollbacks, version, now) == nil
 		if usable && !slices.Contains(targets, version) {
 			targets = append(targets, version)
 		}
 	}
 	return targets
+}
+
+// verified returns the versions of the kept releases and of those that have a record, newest first. The template of a verified one isn't kept
+// where the setting is off, or a quota denies it.
+func (p Past) verified() []string {
+	releases := slices.Clone(p.Kept)
+	for i := range p.Workloads {
+		if record := &p.Workloads[i]; IsSettled(record) {
+			releases = append(releases, Release{Version: record.Spec.Reversion, Number: record.Spec.Release})
+		}
+	}
+	slices.SortStableFunc(releases, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })
+	versions := make([]string, len(releases))
+	for i := range releases {
+		versions[i] = releases[i].Version
+	}
+	return versions
 }
 
 // failed reports whether the last release of a version failed.

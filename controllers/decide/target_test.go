@@ -38,25 +38,32 @@ func TestVerifiedTargets(t *testing.T) {
 	remembering := func(versions ...string) workloadOption {
 		return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.VerifiedVersions = versions }
 	}
+	kept := func(versions ...string) (releases []decide.Release) {
+		for i, version := range versions {
+			releases = append(releases, decide.Release{Version: version, Number: int64(7 - i)})
+		}
+		return releases
+	}
 	for _, row := range []struct {
 		name    string
 		past    decide.Past
 		targets []string
 	}{
 		{"nothing where nothing was verified", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2)}}, nil},
-		{"kept versions, newest first", decide.Past{Kept: []string{"a", "z"}}, []string{"a", "z"}},
-		{"not the version that it is at", decide.Past{Kept: []string{"b", "a"}}, []string{"a"}},
+		{"kept versions, newest first", decide.Past{Kept: kept("a", "z")}, []string{"a", "z"}},
+		{"not the version that it is at", decide.Past{Kept: kept("b", "a")}, []string{"a"}},
 		{"verified versions that were not kept", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed), other("a", 1, verified)}}, []string{"a"}},
 		{"verified versions that only are remembered", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed, remembering("a", "z"))}}, []string{"a", "z"}},
 		{"kept versions before those that are remembered, each once",
-			decide.Past{Kept: []string{"y"}, Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed, remembering("a", "y"))}}, []string{"y", "a"}},
+			decide.Past{Kept: kept("y"), Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed, remembering("a", "y"))}}, []string{"y", "a"}},
+		{"a newer version that was not kept before the kept ones", decide.Past{Kept: kept("a", "z"), Workloads: []appv1alpha1.ChangeWorkload{other("b", 9, failed), other("c", 8, verified)}}, []string{"c", "a", "z"}},
 		{"not a version that failed when it was released last, although it is kept",
-			decide.Past{Kept: []string{"a", "z"}, Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, failed)}}, []string{"z"}},
-		{"not a version that is refused", decide.Past{Kept: []string{"a", "z"}, Rollbacks: []appv1alpha1.Rollback{refusedFor(time.Second, "a")}}, []string{"z"}},
-		{"a version whose refusal is over", decide.Past{Kept: []string{"a", "z"}, Rollbacks: []appv1alpha1.Rollback{refusedFor(0, "a")}}, []string{"a", "z"}},
+			decide.Past{Kept: kept("a", "z"), Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, failed)}}, []string{"z"}},
+		{"not a version that is refused", decide.Past{Kept: kept("a", "z"), Rollbacks: []appv1alpha1.Rollback{refusedFor(time.Second, "a")}}, []string{"z"}},
+		{"a version whose refusal is over", decide.Past{Kept: kept("a", "z"), Rollbacks: []appv1alpha1.Rollback{refusedFor(0, "a")}}, []string{"a", "z"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			row.past.Release = decide.Release{Version: "b", Number: 2}
+			row.past.Release = decide.Release{Version: "b", Number: 9}
 			NewWithT(t).Expect(row.past.VerifiedTargets(now)).To(Equal(row.targets))
 		})
 	}

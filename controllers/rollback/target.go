@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
@@ -117,7 +118,7 @@ func (r *Roller) healthyOlder(request Request, scene *scene, revisions []history
 func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (target, error) {
 	contents := history.ByVersion(request.Kind, scene.revisions)
 	for _, revision := range revisions {
-		scene.past.Kept = append(scene.past.Kept, revision.Version)
+		scene.past.Kept = append(scene.past.Kept, decide.Release{Version: revision.Version, Number: revision.Release})
 		contents[revision.Version] = revision.Content
 	}
 	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return contents[version] == nil })

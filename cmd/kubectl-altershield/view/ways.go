@@ -100,7 +100,11 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 
 // pastOf returns what a workload may go back to.
 func pastOf(facts Facts) decide.Past {
-	return decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
+	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts)}
+	for _, kept := range facts.Kept {
+		past.Kept = append(past.Kept, decide.Release{Version: kept.Version, Number: kept.Release})
+	}
+	return past
 }
 
 // changeRight returns the right to change a workload.
