@@ -69,10 +69,14 @@ func (s podSource) isLayered() bool {
 	return slices.Equal(s.through, []schema.GroupKind{replicaSets()})
 }
 
-// release returns the label of the pods of the current release, and its value.
+// release returns the label of the pods of the current release, and its value. Until the controller of a workload has observed its present
+// generation, its status may have that of the release before.
 func (s podSource) release(object client.Object) (label, value string) {
 	if s.revision == "" {
 		return appv1alpha1.LabelVersion, object.GetLabels()[appv1alpha1.LabelVersion]
+	}
+	if observed, known := observedGeneration(raw(object)); known && observed < object.GetGeneration() {
+		return s.revision, ""
 	}
 	value, _ = s.current.find(raw(object)).(string)
 	return s.revision, value

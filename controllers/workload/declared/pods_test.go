@@ -197,6 +197,13 @@ func TestKindOwnerOfByRevision(t *testing.T) {
 	revisions, err = kind.Revisions(t.Context(), cache, rollout())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(revisions).To(BeEmpty(), "its controller hasn't looked yet")
+	workload.SetGeneration(7)
+	for generation, count := range map[string]int{"6": 0, "7": 1} { // the status still has the revision of the release before
+		g.Expect(unstructured.SetNestedField(workload.Object, generation, "status", "observedGeneration")).To(Succeed())
+		revisions, err = kind.Revisions(t.Context(), cache, workload)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(revisions).To(HaveLen(count), generation)
+	}
 }
 
 func TestKindRevisions(t *testing.T) {
