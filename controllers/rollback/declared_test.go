@@ -41,7 +41,7 @@ const versionOfGroup = "7be086a6cf3f4288b4cf72fedf12af13"
 func group() *unstructured.Unstructured {
 	return decode(`{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
 		"metadata": {"namespace": "default", "name": "llm", "uid": "l-1",
-			"labels": {"admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"},
+			"labels": {"altershield.defense.antgroup.com/suspend": "1795255200", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"},
 			"annotations": {"altershield.defense.antgroup.com/release": "2",
 				"kubectl.kubernetes.io/last-applied-configuration": ` + quoted(`{"spec":{"replicas":2,"leaderWorkerTemplate":{"workerTemplate":{"note":"<bad>"}}}}`) + `}},
 		"spec": {"replicas": 2, "leaderWorkerTemplate": {
@@ -119,7 +119,7 @@ func TestRollBackNeedsTheElementsOfTheEarlierRelease(t *testing.T) {
 	const version = "42a67999d4d4c5ad1f897512fced663e"
 	g, kind := NewWithT(t), kinds.Sample(t, "../..", "raycluster", "rayclusters")
 	ray := decode(`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"namespace": "default", "name": "ray", "uid": "r-1",
-			"labels": {"admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"}, "annotations": {"altershield.defense.antgroup.com/release": "2"}},
+			"labels": {"altershield.defense.antgroup.com/suspend": "1795255200", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"}, "annotations": {"altershield.defense.antgroup.com/release": "2"}},
 		"spec": {"headGroupSpec": {"template": {"spec": {"nodeName": "a"}}}, "workerGroupSpecs": []}}`)
 	b := newBench(t, nil, optedIn(), ray, testkit.ControlledKind("rayclusters.ray.io", "Enforce"), verifiedOf("r-1", version),
 		keptContent("rayclusters.ray", version, "r-1", `{"content": {"/spec/headGroupSpec/template": {"spec": {}}, "/spec/workerGroupSpecs/0/template": {"spec": {}}}}`))

@@ -120,6 +120,8 @@ func requestObstacle(phrase string, object client.Object, release decide.Release
 		return &Obstacle{ObstacleMovedOn, phrase + " has another rollback request now, or none"}
 	case request.From != decide.Release{} && request.From != release:
 		return &Obstacle{ObstacleMovedOn, phrase + " is at another release now"}
+	case request.Reason == appv1alpha1.RollbackPodsFailed && !decide.IsSuspended(object):
+		return &Obstacle{ObstacleMovedOn, phrase + " is not suspended any more"}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
 			"the user who asked for the rollback of %s is unknown, because the webhooks did not see the annotation: set it again", phrase)}

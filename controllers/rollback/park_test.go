@@ -56,7 +56,7 @@ func third(changes ...func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "db", UID: "s-1", Generation: 2,
-			Labels:      map[string]string{appv1alpha1.LabelVersion: "b"},
+			Labels:      map[string]string{appv1alpha1.LabelVersion: "b", prefix + "suspend": "1795255200"},
 			Annotations: map[string]string{prefix + "release": "2"},
 		},
 		Spec: appsv1.StatefulSetSpec{
@@ -275,7 +275,7 @@ func TestParkReturnsAnObstacle(t *testing.T) {
 func TestObstacleOfAParkOfAnotherKind(t *testing.T) {
 	g := NewWithT(t)
 	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "sleep", Labels: map[string]string{appv1alpha1.LabelVersion: "b"}}}
-	obstacle := rollback.ObstacleOf(object, true, rollback.Request{Kind: deployment.Kind{}, Park: true, Reason: "PodsFailed"})
+	obstacle := rollback.ObstacleOf(object, true, rollback.Request{Kind: deployment.Kind{}, Park: true, Reason: "Requested", User: "alice"})
 	g.Expect(obstacle).To(HaveField("Message", "deployment sleep can't be parked: only StatefulSets with the strategy RollingUpdate can"))
 }
 

@@ -61,7 +61,7 @@ const versionOfBad = "f0000000000000000000000000000bad"
 func sleep(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	deployment := decode(`{"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": {"namespace": "default", "name": "sleep", "uid": "d-1",
-			"labels": {"admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"},
+			"labels": {"altershield.defense.antgroup.com/suspend": "1795255200", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"},
 			"annotations": {"altershield.defense.antgroup.com/release": "2", "note": "mine"}},
 		"spec": {"replicas": 5, "selector": {"matchLabels": {"app": "sleep"}}, "strategy": {"type": "RollingUpdate"},
 			"template": {"metadata": {"labels": {"app": "sleep", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"}},
@@ -89,6 +89,10 @@ func recreating(object *unstructured.Unstructured) {
 }
 
 func unstamped(object *unstructured.Unstructured) { object.SetLabels(nil) }
+
+func lifted(object *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(object.Object, "metadata", "labels", "altershield.defense.antgroup.com/suspend")
+}
 
 // replicaSet has two pods, as many of them ready as it says, and a template with an image.
 func replicaSet(version, image string, revision int, ready int) *unstructured.Unstructured {
@@ -424,6 +428,8 @@ func TestRollBackReturnsAnObstacle(t *testing.T) {
 			"deployment sleep is at another release now"},
 		{"that released the same version again", from(decide.Release{Version: versionOfBad, Number: 1}), sleep(), append(healthy, optedIn()), "MovedOn",
 			"deployment sleep is at another release now"},
+		{"whose suspension was lifted, which the cache doesn't show", request("PodsFailed", ""), sleep(lifted), append(healthy, optedIn()), "MovedOn",
+			"deployment sleep is not suspended any more"},
 		{"that a user paused", request("Requested", "a"), sleep(paused), append(healthy, optedIn()), "Paused",
 			"deployment sleep is paused by a user, so a rollback would have no effect: run kubectl rollout resume"},
 		{"that a user paused after they had resumed it", request("Requested", "a"), sleep(paused, annotation("held", "2-overridden")), append(healthy, optedIn()), "Paused",

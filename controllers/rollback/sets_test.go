@@ -38,7 +38,7 @@ import (
 func web(kind kinds.Kind, changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	set := decode(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": %q,
 		"metadata": {"namespace": "default", "name": "web", "uid": "s-1",
-			"labels": {"admission-webhook-altershield.antgroup.com/version": %[2]q},
+			"labels": {"altershield.defense.antgroup.com/suspend": "1795255200", "admission-webhook-altershield.antgroup.com/version": %[2]q},
 			"annotations": {"altershield.defense.antgroup.com/release": "2"}},
 		"spec": {"selector": {"matchLabels": {"app": "web"}}, "updateStrategy": {"type": "RollingUpdate"},
 			"template": {"metadata": {"labels": {"app": "web", "admission-webhook-altershield.antgroup.com/version": %[2]q}},
