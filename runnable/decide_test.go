@@ -101,15 +101,15 @@ func TestObstacleLogReportsAnObstacleOncePerRelease(t *testing.T) {
 	log := &obstacleLog{}
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
 	first, second := decide.Release{Version: "a", Number: 1}, decide.Release{Version: "b", Number: 2}
-	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
-	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
-	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse(), "two that alternate are reported once each")
-	g.Expect(log.add(sleep, attempt{first, "PodsFailed"}, "Paused", now)).To(BeTrue())
-	g.Expect(log.add(other, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	g.Expect(log.add(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{"d-1", first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{"d-1", first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
+	g.Expect(log.add(sleep, attempt{"d-1", first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{"d-1", first, "PodsNotRunning"}, "Paused", now)).To(BeFalse(), "two that alternate are reported once each")
+	g.Expect(log.add(sleep, attempt{"d-1", first, "PodsFailed"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(other, attempt{"d-1", first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{"d-1", second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
 	log.forget(sleep)
-	g.Expect(log.add(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{"d-1", second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
 	g.Expect(log.of).To(HaveLen(2))
 }
 
@@ -117,15 +117,15 @@ func TestObstacleLogBacksOffForAMinute(t *testing.T) {
 	g := NewWithT(t)
 	log, sleep := &obstacleLog{}, client.ObjectKey{Name: "sleep"}
 	second := decide.Release{Version: "b", Number: 2}
-	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now)).To(BeZero())
-	log.add(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
-	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(20*time.Second))).To(Equal(40 * time.Second))
-	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(time.Minute))).To(BeZero())
-	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, true, now.Add(20*time.Second))).To(BeZero(), "there is a ReplicaSet to go back to now")
-	g.Expect(log.backoff(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "another reason")
-	g.Expect(log.backoff(sleep, attempt{decide.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
-	log.add(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
-	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(90*time.Second))).To(Equal(30 * time.Second))
-	log.add(sleep, attempt{second, "PodsFailed"}, "Paused", now)
-	g.Expect(log.backoff(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "the cache shows the end of a pause")
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsNotRunning"}, false, now)).To(BeZero())
+	log.add(sleep, attempt{"d-1", second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsNotRunning"}, false, now.Add(20*time.Second))).To(Equal(40 * time.Second))
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsNotRunning"}, false, now.Add(time.Minute))).To(BeZero())
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsNotRunning"}, true, now.Add(20*time.Second))).To(BeZero(), "there is a ReplicaSet to go back to now")
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsFailed"}, false, now)).To(BeZero(), "another reason")
+	g.Expect(log.backoff(sleep, attempt{"d-1", decide.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
+	log.add(sleep, attempt{"d-1", second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsNotRunning"}, false, now.Add(90*time.Second))).To(Equal(30 * time.Second))
+	log.add(sleep, attempt{"d-1", second, "PodsFailed"}, "Paused", now)
+	g.Expect(log.backoff(sleep, attempt{"d-1", second, "PodsFailed"}, false, now)).To(BeZero(), "the cache shows the end of a pause")
 }

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -40,13 +41,21 @@ type obstacleLog struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]reported
 	// unusable has the reported errors of annotations.
-	unusable map[client.ObjectKey]string
+	unusable map[client.ObjectKey]unusable
 }
 
-type reported struct {
-	release decide.Release
-	met     []entry
-}
+// Both know the UID of the workload: it may be deleted and created again between two looks.
+type (
+	reported struct {
+		of      types.UID
+		release decide.Release
+		met     []entry
+	}
+	unusable struct {
+		of      types.UID
+		message string
+	}
+)
 
 type entry struct {
 	asked    purpose
@@ -57,6 +66,7 @@ type entry struct {
 
 // attempt is a rollback or park of a release for a reason, or a deletion of one of its workload's pods.
 type attempt struct {
+	of      types.UID
 	release decide.Release
 	asked   purpose
 }
@@ -80,8 +90,8 @@ func (l *obstacleLog) add(workload client.ObjectKey, tried attempt, obstacle rol
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	known := l.of[workload]
-	if known.release != tried.release {
-		known = reported{release: tried.release}
+	if known.of != tried.of || known.release != tried.release {
+		known = reported{of: tried.of, release: tried.release}
 	}
 	at := slices.IndexFunc(known.met, func(met entry) bool { return met.asked == tried.asked && met.obstacle == obstacle })
 	if at >= 0 {
@@ -101,7 +111,7 @@ func (l *obstacleLog) backoff(workload client.ObjectKey, tried attempt, wayBack 
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	var left time.Duration
-	if known := l.of[workload]; known.release == tried.release {
+	if known := l.of[workload]; known.of == tried.of && known.release == tried.release {
 		for _, met := range known.met {
 			over := wayBack && met.obstacle == rollback.ObstacleNoHealthyReplicaSet
 			if met.asked == tried.asked && !over && !isCached(met.obstacle) {
@@ -122,18 +132,20 @@ func isCached(obstacle rollback.ObstacleReason) bool {
 }
 
 // warn remembers the error of an annotation, or that there is none, and reports whether the error is new.
-func (l *obstacleLog) warn(workload client.ObjectKey, unusable error) (first bool) {
+func (l *obstacleLog) warn(workload client.Object, problem error) (first bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if unusable == nil {
-		delete(l.unusable, workload)
+	key := client.ObjectKeyFromObject(workload)
+	if problem == nil {
+		delete(l.unusable, key)
 		return false
 	}
-	first = l.unusable[workload] != unusable.Error()
+	told := unusable{workload.GetUID(), problem.Error()}
+	first = l.unusable[key] != told
 	if l.unusable == nil {
-		l.unusable = map[client.ObjectKey]string{}
+		l.unusable = map[client.ObjectKey]unusable{}
 	}
-	l.unusable[workload] = unusable.Error()
+	l.unusable[key] = told
 	return first
 }
 

@@ -56,7 +56,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.obstacles.warn(key.NamespacedName, seen.Unusable) {
+	if r.obstacles.warn(object, seen.Unusable) {
 		r.Recorder.Record(events.StuckAfterUnusable(object, seen.Unusable, seen.Patience.Threshold))
 	}
 	decision := Decide(seen)
@@ -95,7 +95,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 func (r *Rollback) try(
 	ctx context.Context, object client.Object, seen Observation, request rollback.Request,
 ) (over bool, again time.Duration, err error) {
-	asked := attempt{seen.Release, purposeOf(request)}
+	asked := attempt{object.GetUID(), seen.Release, purposeOf(request)}
 	if obstacle := rollback.ObstacleOf(object, seen.OptedIn, request); obstacle != nil { // needs no call
 		return r.stop(ctx, object, asked, request, obstacle)
 	}
@@ -153,7 +153,7 @@ func (r *Rollback) stop(
 // on. It reports an obstacle once, and returns when
 // to try again.
 func (r *Rollback) delete(ctx context.Context, object client.Object, seen Observation) (again time.Duration, err error) {
-	key, asked := client.ObjectKeyFromObject(object), attempt{seen.Release, deletion}
+	key, asked := client.ObjectKeyFromObject(object), attempt{object.GetUID(), seen.Release, deletion}
 	obstacle := rollback.DataObstacleOf(object, r.Kind) // needs no call
 	if obstacle == nil {
 		if left := r.obstacles.backoff(key, asked, false, r.Clock.Now()); left > 0 {

@@ -290,6 +290,28 @@ func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	}))
 }
 
+func TestReconcileTellsWhatCanNotBeRolledBackOfADeploymentOfThatName(t *testing.T) {
+	g := NewWithT(t)
+	objects := stuckSleep(time.Hour)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoHealthyReplicaSet", Message: "none"}}, objects...)
+	_, err := b.Reconcile(t.Context(), sleepKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects[1:] { // as kubectl replace --force does
+		g.Expect(b.Client.Delete(t.Context(), object)).To(Succeed())
+		object.SetResourceVersion("")
+		object.SetUID(object.GetUID() + "-again")
+		if owners := object.GetOwnerReferences(); len(owners) > 0 {
+			owners[0].UID += "-again"
+			object.SetOwnerReferences(owners)
+		}
+		g.Expect(b.Client.Create(t.Context(), object)).To(Succeed())
+	}
+	_, err = b.Reconcile(t.Context(), sleepKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.roller.requests).To(HaveLen(2))
+	g.Expect(b.events()).To(HaveLen(2))
+}
+
 func TestReconcileTriesAgainLaterWhatAPolicyDenies(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "Denied", Message: "a policy forbids it"}}, stuckSleep(time.Hour)...)
@@ -403,7 +425,7 @@ func TestReconcileForgetsADeploymentThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
 	b.obstacles.add(sleepKey.NamespacedName, attempt{}, "Paused", now)
-	b.obstacles.warn(sleepKey.NamespacedName, errors.New("unusable"))
+	b.obstacles.warn(stuckSleep(0)[1], errors.New("unusable"))
 	b.stops.of = map[client.ObjectKey]map[decide.Container]time.Time{sleepKey.NamespacedName: {{Pod: "p-1", Name: "sleep"}: now}}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.obstacles.of).To(BeEmpty())
