@@ -20,12 +20,14 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 )
 
 func TestHasFailedIsTrueOfABatchWithABadVerdict(t *testing.T) {
@@ -42,6 +44,21 @@ func TestHasFailedIsTrueOfABatchWithABadVerdict(t *testing.T) {
 	g.Expect(hasFailed(judged)).To(BeTrue(), "a batch whose verdict a check judges")
 	g.Expect(verdictChanged().Update(event.UpdateEvent{ObjectOld: &appv1alpha1.ChangePod{}, ObjectNew: judged})).To(BeTrue())
 	g.Expect(verdictChanged().Update(event.UpdateEvent{ObjectOld: judged, ObjectNew: judged})).To(BeFalse())
+}
+
+// selecting is a kind whose workloads get other pods with each write.
+type selecting struct{ daemonset.Kind }
+
+func (selecting) PodsChanged(before, after client.Object) bool {
+	return before.GetResourceVersion() != after.GetResourceVersion()
+}
+
+func TestReleaseChangedPassesWorkloadsThatHaveOtherPods(t *testing.T) {
+	g := NewWithT(t)
+	before, after := &appsv1.DaemonSet{}, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}
+	g.Expect(releaseChanged(selecting{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+	g.Expect(releaseChanged(selecting{}).Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
+	g.Expect(releaseChanged(daemonset.Kind{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeFalse())
 }
 
 func TestFinishChanged(t *testing.T) {
