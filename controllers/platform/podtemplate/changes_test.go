@@ -25,6 +25,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit/sleep"
 )
 
 // parsed returns a template as decoded by the webhooks.
@@ -197,7 +199,7 @@ func TestChanges(t *testing.T) {
 
 func TestChangesAreNone(t *testing.T) {
 	for _, row := range []struct{ name, old, updated string }{
-		{"between templates that are the same", sleep, sleep},
+		{"between templates that are the same", sleep.Manifest, sleep.Manifest},
 		{"between no templates", `null`, `{}`},
 		{"by another order of keys", ofSpec(`"a": 1, "b": 2`), ofSpec(`"b": 2, "a": 1`)},
 		{"by another spelling of a number", ofSpec(`"a": 30, "b": [1]`), ofSpec(`"a": 30.0, "b": [1.0]`)},
@@ -310,7 +312,7 @@ func TestPlaceTakesUpLittleMemory(t *testing.T) {
 
 func FuzzTheChangesOfATemplate(f *testing.F) {
 	for _, seed := range [][2]string{
-		{sleep, `{}`}, {`null`, `{"spec":null}`}, {ofContainer(`"image":"a"`), ofContainer(`"image":"b\n"`)},
+		{sleep.Manifest, `{}`}, {`null`, `{"spec":null}`}, {ofContainer(`"image":"a"`), ofContainer(`"image":"b\n"`)},
 		{ofContainers(`{"name":"a"},{"name":"b"}`), ofContainers(`{"name":"b"},{"name":"a"}`)},
 		{ofContainer(`"ports":[{"containerPort":80}]`), ofContainer(`"ports":[{"containerPort":80.0},{"containerPort":"80"}]`)},
 		{ofSpec(`"":[[{}]]`), ofSpec(`"":[[{"":1e99}]]`)}, {ofMetadata(`"labels":[]`), ofMetadata(`"labels":{}`)},

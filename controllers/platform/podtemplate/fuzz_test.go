@@ -23,12 +23,14 @@ import (
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit/sleep"
 )
 
 // kubectl finds the template that a rollback puts into the last applied configuration, and nothing else of it changes.
 func FuzzTheConfigurationThatWasAppliedLast(f *testing.F) {
 	for _, seed := range []string{
-		sleep, `{"spec":{"template":{}}}`, `{"spec":{"template":null}}`, `{"spec":{"template":[]}}`, `{"spec":[]}`, `{}`, `null`, `[]`, ``, `nonsense`,
+		sleep.Manifest, `{"spec":{"template":{}}}`, `{"spec":{"template":null}}`, `{"spec":{"template":[]}}`, `{"spec":[]}`, `{}`, `null`, `[]`, ``, `nonsense`,
 		`{"spec":{"replicas":9007199254740993,"template":{"a":1}}}`, `{"spec":{"template":{"a":1}},"spec":{"template":{"b":2}}}`,
 		"{\"spec\":{\"template\":{\"\xff\":1e400}}}", `{"spec":{"template":{"\ud800":"<>&\u2028"}}}`,
 	} {

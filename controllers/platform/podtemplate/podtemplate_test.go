@@ -24,6 +24,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit/sleep"
 )
 
 func TestVersionIsThatOfTheDocuments(t *testing.T) {
@@ -71,9 +73,9 @@ func TestVersionCountsFieldsThatOurTypesDoNotKnow(t *testing.T) {
 
 func TestVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
 	g := NewWithT(t)
-	turned := strings.Replace(sleep, `"app": "sleep", "test": "123"`, `"test": "123", "app": "sleep"`, 1)
+	turned := strings.Replace(sleep.Manifest, `"app": "sleep", "test": "123"`, `"test": "123", "app": "sleep"`, 1)
 	turned = strings.Replace(turned, `"name": "sleep", "image": "busybox", `, `"image": "busybox", "name": "sleep", `, 1)
-	g.Expect(turned).NotTo(Equal(sleep))
+	g.Expect(turned).NotTo(Equal(sleep.Manifest))
 	other := object{}
 	g.Expect(json.Unmarshal([]byte(turned), &other)).To(Succeed())
 	g.Expect(versionOf(t, other)).To(Equal("c6c45d23c098bdf181853a85b60b5d74"))
@@ -145,7 +147,7 @@ func TestOfLeavesTheDeploymentAsItIs(t *testing.T) {
 
 func FuzzTheVersionOfATemplate(f *testing.F) {
 	for _, seed := range []string{
-		sleep, `{}`, `null`, `{"spec":null}`, `{"spec":{"template":null}}`, `{"spec":{"template":[]}}`,
+		sleep.Manifest, `{}`, `null`, `{"spec":null}`, `{"spec":{"template":null}}`, `{"spec":{"template":[]}}`,
 		`{"spec":{"template":{"metadata":{"labels":null}}}}`,
 		`{"spec":{"template":{"metadata":{"labels":{"admission-webhook-altershield.antgroup.com/version":"x"}}}}}`,
 		`{"spec":{"template":{"metadata":{"creationTimestamp":"2026-11-21T10:00:00Z"}}}}`,
