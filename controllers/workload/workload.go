@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -227,6 +228,16 @@ func Template(kind Kind, workload map[string]any) podtemplate.Template {
 
 // TemplatePointer returns the JSON pointer (RFC 6901) of the pod template of a workload.
 func TemplatePointer(kind Kind) string { return "/" + strings.Join(kind.TemplatePath(), "/") }
+
+// Field returns the field of an untyped workload at a path. It is empty where the API server wouldn't accept it.
+func Field[T any](workload *unstructured.Unstructured, path ...string) T {
+	var field, empty T
+	raw, _, _ := unstructured.NestedFieldNoCopy(workload.Object, path...)
+	if fields, ok := raw.(map[string]any); !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &field) != nil {
+		return empty
+	}
+	return field
+}
 
 // Operation is one operation of a JSON patch (RFC 6902).
 type Operation struct {

@@ -24,7 +24,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -208,11 +207,7 @@ func strategyOf(object client.Object) appsv1.DaemonSetUpdateStrategy {
 	case *appsv1.DaemonSet:
 		return set.Spec.UpdateStrategy
 	case *unstructured.Unstructured:
-		var strategy appsv1.DaemonSetUpdateStrategy
-		raw, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "updateStrategy")
-		if fields, ok := raw.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &strategy) == nil {
-			return strategy
-		}
+		return workload.Field[appsv1.DaemonSetUpdateStrategy](set, "spec", "updateStrategy")
 	}
 	return appsv1.DaemonSetUpdateStrategy{}
 }

@@ -21,7 +21,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -121,11 +120,7 @@ func strategyOf(object client.Object) appsv1.DeploymentStrategy {
 	case *appsv1.Deployment:
 		return deployment.Spec.Strategy
 	case *unstructured.Unstructured:
-		var strategy appsv1.DeploymentStrategy
-		raw, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "strategy")
-		if fields, ok := raw.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &strategy) == nil {
-			return strategy
-		}
+		return workload.Field[appsv1.DeploymentStrategy](deployment, "spec", "strategy")
 	}
 	return appsv1.DeploymentStrategy{}
 }

@@ -26,7 +26,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -327,11 +326,7 @@ func strategyOf(object client.Object) appsv1.StatefulSetUpdateStrategy {
 	case *appsv1.StatefulSet:
 		return set.Spec.UpdateStrategy
 	case *unstructured.Unstructured:
-		var strategy appsv1.StatefulSetUpdateStrategy
-		raw, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "updateStrategy")
-		if fields, ok := raw.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &strategy) == nil {
-			return strategy
-		}
+		return workload.Field[appsv1.StatefulSetUpdateStrategy](set, "spec", "updateStrategy")
 	}
 	return appsv1.StatefulSetUpdateStrategy{}
 }
