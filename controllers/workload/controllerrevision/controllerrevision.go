@@ -105,9 +105,5 @@ func (s Set) read(object client.Object, kept []appsv1.ControllerRevision, pods [
 
 // OwnerOf returns the workload of a ControllerRevision or of a pod: it controls both directly.
 func (s Set) OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*workload.Owner, error) {
-	owner := s.Kind.New()
-	if found, err := index.Controller(ctx, cache, object, s.Kind.GroupVersionKind(), owner); err != nil || !found {
-		return nil, err
-	}
-	return &workload.Owner{Kind: s.Kind, Object: owner, Version: object.GetLabels()[appv1alpha1.LabelVersion]}, nil
+	return index.OwnerOf(ctx, cache, s.Kind, object)
 }

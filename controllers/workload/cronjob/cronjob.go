@@ -144,11 +144,7 @@ func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Ob
 		}
 		object = run
 	}
-	cronJob := k.New()
-	if found, err := index.Controller(ctx, cache, object, k.GroupVersionKind(), cronJob); err != nil || !found {
-		return nil, err
-	}
-	return &workload.Owner{Kind: k, Object: cronJob, Version: object.GetLabels()[appv1alpha1.LabelVersion]}, nil
+	return index.OwnerOf(ctx, cache, k, object)
 }
 
 // Paused reports whether a user or the operator has suspended the schedule of a CronJob.

@@ -164,11 +164,7 @@ func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Ob
 		}
 		object = replicaSet
 	}
-	deployment := k.New()
-	if found, err := index.Controller(ctx, cache, object, k.GroupVersionKind(), deployment); err != nil || !found {
-		return nil, err
-	}
-	return &workload.Owner{Kind: k, Object: deployment, Version: object.GetLabels()[appv1alpha1.LabelVersion]}, nil
+	return index.OwnerOf(ctx, cache, k, object)
 }
 
 // Paused reports whether a user or the operator has paused the rollout of a Deployment.
