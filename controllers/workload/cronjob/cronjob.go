@@ -23,7 +23,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +51,7 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=cronjobs/finalizers,verbs=update
 
 // Kind is the kind CronJob. Its revisions are Jobs.
-type Kind struct{}
+type Kind struct{ job.Suspension }
 
 var (
 	_ workload.Kind       = Kind{}
@@ -145,32 +144,4 @@ func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Ob
 		object = run
 	}
 	return index.OwnerOf(ctx, cache, k, object)
-}
-
-// Paused reports whether a user or the operator has suspended the schedule of a CronJob.
-func (Kind) Paused(object client.Object) bool {
-	switch cronJob := object.(type) {
-	case *batchv1.CronJob:
-		return ptr.Deref(cronJob.Spec.Suspend, false)
-	case *unstructured.Unstructured:
-		suspended, _, _ := unstructured.NestedBool(cronJob.Object, "spec", "suspend")
-		return suspended
-	}
-	return false
-}
-
-// Pause sets spec.suspend. A Job that runs goes on.
-func (Kind) Pause(client.Object) []workload.Operation {
-	return []workload.Operation{{Op: "add", Path: "/spec/suspend", Value: true}}
-}
-
-// StartsDormant marks that a CronJob that is created suspended runs no Job.
-func (Kind) StartsDormant() {}
-
-// Originals returns nothing: only a schedule that isn't suspended is suspended.
-func (Kind) Originals(client.Object) string { return "" }
-
-// Resume unsets spec.suspend.
-func (Kind) Resume(client.Object, string) []workload.Operation {
-	return []workload.Operation{{Op: "replace", Path: "/spec/suspend", Value: false}}
 }

@@ -48,7 +48,7 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs/finalizers,verbs=update
 
 // Kind is the kind Job. Jobs that have a controller, such as those of a CronJob, are left alone.
-type Kind struct{}
+type Kind struct{ Suspension }
 
 var (
 	_ workload.Kind       = Kind{}
@@ -205,30 +205,35 @@ func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, pod client.Objec
 	return &workload.Owner{Kind: k, Object: job, Version: job.GetLabels()[appv1alpha1.LabelVersion]}, nil
 }
 
-// Paused reports whether a user or the operator has suspended a Job.
-func (Kind) Paused(object client.Object) bool {
-	switch job := object.(type) {
+// Suspension pauses a Job, or the schedule of a CronJob, whose Jobs go on: both have a field spec.suspend.
+type Suspension struct{}
+
+// Paused reports whether a user or the operator has suspended a workload.
+func (Suspension) Paused(object client.Object) bool {
+	switch suspended := object.(type) {
 	case *batchv1.Job:
-		return ptr.Deref(job.Spec.Suspend, false)
+		return ptr.Deref(suspended.Spec.Suspend, false)
+	case *batchv1.CronJob:
+		return ptr.Deref(suspended.Spec.Suspend, false)
 	case *unstructured.Unstructured:
-		suspended, _, _ := unstructured.NestedBool(job.Object, "spec", "suspend")
-		return suspended
+		suspend, _, _ := unstructured.NestedBool(suspended.Object, "spec", "suspend")
+		return suspend
 	}
 	return false
 }
 
 // Pause sets spec.suspend.
-func (Kind) Pause(client.Object) []workload.Operation {
+func (Suspension) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/suspend", Value: true}}
 }
 
-// StartsDormant marks that a Job that is created suspended has no pods.
-func (Kind) StartsDormant() {}
+// StartsDormant marks that a Job that is created suspended has no pods, and such a CronJob runs no Job.
+func (Suspension) StartsDormant() {}
 
-// Originals returns nothing: only a Job that isn't suspended is suspended.
-func (Kind) Originals(client.Object) string { return "" }
+// Originals returns nothing: only what isn't suspended is suspended.
+func (Suspension) Originals(client.Object) string { return "" }
 
 // Resume unsets spec.suspend.
-func (Kind) Resume(client.Object, string) []workload.Operation {
+func (Suspension) Resume(client.Object, string) []workload.Operation {
 	return []workload.Operation{{Op: "replace", Path: "/spec/suspend", Value: false}}
 }
