@@ -32,11 +32,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -108,27 +106,10 @@ func pod(name, revision string, ready corev1.ConditionStatus) *corev1.Pod {
 	}
 }
 
-type indexer struct{ *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.WithIndex(object, field, extract)
-	return nil
-}
-
-// indexed is a client that has these objects and lists them by their controllers.
-func indexed(t *testing.T, objects ...client.Object) client.WithWatch {
-	t.Helper()
-	builder := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...)
-	if err := index.Setup(t.Context(), indexer{builder}, workload.Registry{statefulset.Kind{}}); err != nil {
-		t.Fatal(err)
-	}
-	return builder.Build()
-}
-
 // failing is a client that can't list objects of this type.
 func failing[List client.ObjectList](t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
-	return interceptor.NewClient(indexed(t, objects...), interceptor.Funcs{
+	return interceptor.NewClient(testkit.NewFake(t, objects...), interceptor.Funcs{
 		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, fails := list.(List); fails {
 				return errors.New("out of order")
@@ -189,8 +170,8 @@ func TestSetRevisionsCountTheirPods(t *testing.T) {
 		g.Expect(counted).To(Equal(map[string]controllerrevision.Pods{"web-a": {There: 2, Ready: 1}, "web-b": {There: 1, Ready: 1}, "web-c": {}}))
 		clear(counted)
 	}
-	check(counting.Revisions(t.Context(), indexed(t, objects...), web()))
-	check(counting.History(t.Context(), indexed(t, objects...), web()))
+	check(counting.Revisions(t.Context(), testkit.NewFake(t, objects...), web()))
+	check(counting.History(t.Context(), testkit.NewFake(t, objects...), web()))
 }
 
 func TestSetRevisionsNeedsRevisionsAndPods(t *testing.T) {
@@ -224,7 +205,7 @@ func TestSetOwnerOf(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			owner, err := set().OwnerOf(t.Context(), indexed(t, web()), row.object)
+			owner, err := set().OwnerOf(t.Context(), testkit.NewFake(t, web()), row.object)
 			g.Expect(err).NotTo(HaveOccurred())
 			if !row.found {
 				g.Expect(owner).To(BeNil())
@@ -251,7 +232,7 @@ func TestSetHistoryHasTheTemplates(t *testing.T) {
 	foreign.OwnerReferences[0].UID = "s-2"
 	unselected := revision("other-b", "y", 1)
 	unselected.Labels["app"] = "other"
-	kube := indexed(t, unstamped, revision("web-a", "a", 2), revision("web-b", "b", 3), kept("statefulsets.web--x--a", "a"), ofDeployment, foreign, unselected)
+	kube := testkit.NewFake(t, unstamped, revision("web-a", "a", 2), revision("web-b", "b", 3), kept("statefulsets.web--x--a", "a"), ofDeployment, foreign, unselected)
 	for name, object := range map[string]client.Object{"typed": web(), "untyped": untyped} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -282,13 +263,13 @@ func TestSetHistoryFailsOnWhatItCanNotRead(t *testing.T) {
 		object client.Object
 		want   string
 	}{
-		{"data that is no object", indexed(t, holding(`"a"`)), web(),
+		{"data that is no object", testkit.NewFake(t, holding(`"a"`)), web(),
 			"decoding the data of ControllerRevision default/web-a: json: cannot unmarshal string into Go value of type map[string]interface {}"},
-		{"data without a template", indexed(t, holding(`{"spec":{"template":{"$patch":"replace"}}}`)), web(), "the data of ControllerRevision default/web-a holds no pod template"},
+		{"data without a template", testkit.NewFake(t, holding(`{"spec":{"template":{"$patch":"replace"}}}`)), web(), "the data of ControllerRevision default/web-a holds no pod template"},
 		{"revisions", failing[*appsv1.ControllerRevisionList](t), web(), "listing the ControllerRevisions of StatefulSet default/web: out of order"},
 		{"pods", failing[*corev1.PodList](t), web(), "listing the pods of StatefulSet default/web: out of order"},
-		{"a workload with a field of another type", indexed(t), typedBadly, "reading StatefulSet default/web: unrecognized type: int32"},
-		{"a selector", indexed(t), selectingBadly, `reading StatefulSet default/web: "Near" is not a valid label selector operator`},
+		{"a workload with a field of another type", testkit.NewFake(t), typedBadly, "reading StatefulSet default/web: unrecognized type: int32"},
+		{"a selector", testkit.NewFake(t), selectingBadly, `reading StatefulSet default/web: "Near" is not a valid label selector operator`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := set().History(t.Context(), row.kube, row.object)
@@ -304,7 +285,7 @@ func TestSetOrphans(t *testing.T) {
 	}
 	unselected := orphan(revision("other-a", "a", 1))
 	unselected.Labels["app"] = "other"
-	kube := indexed(t, orphan(revision("web-a", "a", 1)), orphan(revision("web-b", "b", 2)), revision("web-c", "a", 3), orphan(kept("statefulsets.web--x--a", "a")), unselected)
+	kube := testkit.NewFake(t, orphan(revision("web-a", "a", 1)), orphan(revision("web-b", "b", 2)), revision("web-c", "a", 3), orphan(kept("statefulsets.web--x--a", "a")), unselected)
 	for name, created := range map[string]client.Object{
 		"a StatefulSet": &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: web().Spec},
 		"a DaemonSet":   &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: appsv1.DaemonSetSpec{Selector: web().Spec.Selector}},
@@ -326,9 +307,9 @@ func TestSetOrphansFailsOnWhatItCanNotRead(t *testing.T) {
 		object client.Object
 		want   string
 	}{
-		{"data", indexed(t, spoilt), web(), "decoding the data of ControllerRevision default/web-a: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+		{"data", testkit.NewFake(t, spoilt), web(), "decoding the data of ControllerRevision default/web-a: json: cannot unmarshal array into Go value of type map[string]interface {}"},
 		{"revisions", failing[*appsv1.ControllerRevisionList](t), web(), "listing the ControllerRevisions with version a in namespace default: out of order"},
-		{"a workload with a field of another type", indexed(t),
+		{"a workload with a field of another type", testkit.NewFake(t),
 			&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": "many"}}}, "reading the StatefulSet: unrecognized type: int32"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

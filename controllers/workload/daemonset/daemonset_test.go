@@ -17,7 +17,6 @@ limitations under the License.
 package daemonset_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -32,10 +31,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -118,23 +115,6 @@ func pod(name, version string, ready corev1.ConditionStatus) *corev1.Pod {
 	}
 }
 
-type indexer struct{ *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.WithIndex(object, field, extract)
-	return nil
-}
-
-// indexed is a client that has these objects and lists them by their controllers.
-func indexed(t *testing.T, objects ...client.Object) client.Client {
-	t.Helper()
-	builder := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...)
-	if err := index.Setup(t.Context(), indexer{builder}, workload.Registry{daemonset.Kind{}}); err != nil {
-		t.Fatal(err)
-	}
-	return builder.Build()
-}
-
 func TestKindRevisionFindsPodsByItsHash(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(daemonset.Kind{}.Revision(revision("a", 6))).To(Equal(decide.Revision{
@@ -157,7 +137,7 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			kube := indexed(t, append(row.pods, revision("a", 1), revision("b", 2))...)
+			kube := testkit.NewFake(t, append(row.pods, revision("a", 1), revision("b", 2))...)
 			revisions, err := daemonset.Kind{}.Revisions(t.Context(), kube, agent())
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(revisions).To(HaveLen(2))
@@ -251,12 +231,12 @@ func TestKindPods(t *testing.T) {
 	g, unstamped, foreign := NewWithT(t), pod("p2", "", corev1.ConditionTrue), pod("p3", "a", corev1.ConditionTrue)
 	unstamped.Labels = map[string]string{"app": "agent"}
 	foreign.OwnerReferences[0].UID = "d-2"
-	g.Expect(daemonset.Kind{}.Pods(t.Context(), indexed(t, pod("p1", "a", corev1.ConditionTrue), unstamped, foreign), agent())).
+	g.Expect(daemonset.Kind{}.Pods(t.Context(), testkit.NewFake(t, pod("p1", "a", corev1.ConditionTrue), unstamped, foreign), agent())).
 		To(HaveExactElements(HaveField("Name", "p1"), HaveField("Name", "p2")))
 }
 
 func TestKindOwnerOf(t *testing.T) {
-	g, registry, cache := NewWithT(t), workload.Registry{daemonset.Kind{}}, indexed(t, agent())
+	g, registry, cache := NewWithT(t), workload.Registry{daemonset.Kind{}}, testkit.NewFake(t, agent())
 	for name, object := range map[string]client.Object{"a pod": pod("p1", "a", corev1.ConditionTrue), "a ControllerRevision": revision("a", 1)} {
 		owner, err := registry.OwnerOf(t.Context(), cache, object)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -272,7 +252,7 @@ func TestKindOwnerOf(t *testing.T) {
 func TestKindOrphans(t *testing.T) {
 	g, orphan := NewWithT(t), revision("a", 1)
 	orphan.OwnerReferences = nil
-	g.Expect(daemonset.Kind{}.Orphans(t.Context(), indexed(t, orphan), agent(), "a")).
+	g.Expect(daemonset.Kind{}.Orphans(t.Context(), testkit.NewFake(t, orphan), agent(), "a")).
 		To(Equal([]podtemplate.Template{{"spec": map[string]any{"nodeName": "a"}}}))
 }
 

@@ -17,7 +17,6 @@ limitations under the License.
 package statefulset_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -33,10 +32,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -128,23 +125,6 @@ func pod(ordinal int, version string, ready corev1.ConditionStatus) *corev1.Pod 
 	}
 }
 
-type indexer struct{ *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.WithIndex(object, field, extract)
-	return nil
-}
-
-// indexed is a client that has these objects and lists them by their controllers.
-func indexed(t *testing.T, objects ...client.Object) client.Client {
-	t.Helper()
-	builder := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...)
-	if err := index.Setup(t.Context(), indexer{builder}, workload.Registry{statefulset.Kind{}}); err != nil {
-		t.Fatal(err)
-	}
-	return builder.Build()
-}
-
 func TestKindRevisionFindsPodsByItsName(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(statefulset.Kind{}.Revision(revision("a", 6))).To(Equal(decide.Revision{
@@ -180,7 +160,7 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			kube := indexed(t, append(row.pods, revision("a", 1), revision("b", 2), revision("c", 3))...)
+			kube := testkit.NewFake(t, append(row.pods, revision("a", 1), revision("b", 2), revision("c", 3))...)
 			revisions, err := statefulset.Kind{}.Revisions(t.Context(), kube, row.set)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(revisions).To(HaveLen(3))
@@ -358,13 +338,13 @@ func TestKindPods(t *testing.T) {
 	foreign.OwnerReferences[0].UID = "other"
 	delete(unstamped.Labels, versionLabel)
 	set := web("", "")
-	pods, err := statefulset.Kind{}.Pods(t.Context(), indexed(t, pod(0, "a", corev1.ConditionTrue), foreign, unstamped), set)
+	pods, err := statefulset.Kind{}.Pods(t.Context(), testkit.NewFake(t, pod(0, "a", corev1.ConditionTrue), foreign, unstamped), set)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(pods).To(HaveExactElements(HaveField("Name", pod(0, "a", "").Name), HaveField("Name", unstamped.Name)))
 }
 
 func TestKindOwnerOf(t *testing.T) {
-	g, registry, cache := NewWithT(t), workload.Registry{statefulset.Kind{}}, indexed(t, web("", ""))
+	g, registry, cache := NewWithT(t), workload.Registry{statefulset.Kind{}}, testkit.NewFake(t, web("", ""))
 	for name, object := range map[string]client.Object{"a pod": pod(0, "a", corev1.ConditionTrue), "a ControllerRevision": revision("a", 1)} {
 		owner, err := registry.OwnerOf(t.Context(), cache, object)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -380,7 +360,7 @@ func TestKindOwnerOf(t *testing.T) {
 func TestKindOrphans(t *testing.T) {
 	g, orphan := NewWithT(t), revision("a", 1)
 	orphan.OwnerReferences = nil
-	g.Expect(statefulset.Kind{}.Orphans(t.Context(), indexed(t, orphan), web("", ""), "a")).
+	g.Expect(statefulset.Kind{}.Orphans(t.Context(), testkit.NewFake(t, orphan), web("", ""), "a")).
 		To(Equal([]podtemplate.Template{{"spec": map[string]any{"nodeName": "a"}}}))
 }
 
