@@ -180,6 +180,16 @@ func (b *bench) settle() {
 	b.Fatal("it doesn't settle")
 }
 
+// enforce brings gadgets under change control.
+func (b *bench) enforce() {
+	b.Helper()
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+}
+
 func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
@@ -216,11 +226,7 @@ func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 func TestReconcileKeepsTheWebhooksOfADeclaredKindWhileANewLeaderFillsItsCache(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	g.Expect(b.called()).To(ContainElement(calledGadgets))
 	b.runner, b.catalog = &fakeRunner{}, &Catalog{Kinds: workload.NewSet(testkit.Kinds()...), Client: b.kube, Live: b.kube, Compiler: b.catalog.Compiler}
 	b.as(b.kube)
@@ -366,12 +372,8 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			b, _ := newFakeBench(t)
-			b.install()
-			b.declare(enforcedGadgets)
 			gadget := b.held()
-			b.reconcile()
-			b.runner.synced = true
-			b.settle()
+			b.enforce()
 			g.Expect(b.called()).To(ContainElement(calledGadgets))
 			leave(b)
 			b.compile(b.catalog)
@@ -408,12 +410,8 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
 	gadget := b.held()
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	owner := []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: "web", UID: gadget.GetUID(), Controller: ptr.To(true)}}
 	record := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "gadgets.web--x--0123456789abcdef0123456789abcdef", OwnerReferences: owner},
@@ -458,17 +456,13 @@ func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) 
 func TestHeldReadsWholeObjectsOnlyOfThoseWithTheAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
 	held := b.held()
 	other := held.DeepCopy()
 	other.SetName("other")
 	other.SetResourceVersion("")
 	other.SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "3"})
 	g.Expect(b.kube.Create(t.Context(), other)).To(Succeed())
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	var read []string
 	b.Live = interceptor.NewClient(b.kube, interceptor.Funcs{
 		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
@@ -491,14 +485,10 @@ func TestReconcileReleasesADeclaredKindWhosePermissionsAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			b, withdraw := newFakeBench(t)
-			b.install()
-			b.declare(enforcedGadgets)
 			if row.holds {
 				b.held()
 			}
-			b.reconcile()
-			b.runner.synced = true
-			b.settle()
+			b.enforce()
 			withdraw(true)
 			var controlled appv1alpha1.ControlledKind
 			g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)).To(Succeed())
@@ -520,11 +510,7 @@ func TestReconcileReleasesADeclaredKindWhosePermissionsAreGone(t *testing.T) {
 func TestReconcileReviewsPermissionsAgainThatTurnOutToBeGone(t *testing.T) {
 	g := NewWithT(t)
 	b, withdraw := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
 	b.compile(b.catalog)
 	b.Live = interceptor.NewClient(b.kube, interceptor.Funcs{
@@ -543,11 +529,7 @@ func TestReconcileReviewsPermissionsAgainThatTurnOutToBeGone(t *testing.T) {
 func TestReconcileReviewsThePermissionsOfADeclaredKindThatRuns(t *testing.T) {
 	g := NewWithT(t)
 	b, withdraw := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	withdraw(true)
 	next := func() time.Duration {
 		result, err := b.Reconcile(t.Context(), ctrl.Request{})
@@ -591,11 +573,7 @@ func TestReconcileWaitsForACRDThatKeepsTheVersionLabel(t *testing.T) {
 func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
-	b.install()
-	b.declare(enforcedGadgets)
-	b.reconcile()
-	b.runner.synced = true
-	b.settle()
+	b.enforce()
 	g.Expect(b.kube.Patch(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}},
 		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"generation":2},"spec":{"release":{"fields":["spec.replicas"]}}}`)))).To(Succeed())
 	b.compile(b.catalog)
