@@ -236,18 +236,37 @@ func TestReaderLeavesGapsOut(t *testing.T) {
 	}
 }
 
+// Thanos Query Frontend moves each window to multiples of its step, and VictoriaMetrics one of fifty steps or more. Looks are spread, so that most windows
+// have other ends.
+func TestReaderTakesTheStepsOfASourceThatMovesTheWindow(t *testing.T) {
+	asks := reader(t, newSources(t), define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		answer := one
+		if request.URL.Path == "/api/v1/query_range" {
+			answer = `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},
+				"values":[[1767225585,"1"],[1767225600,"2"],[1767225615,"3"],[1767225630,"4"]]}]}}`
+		}
+		says(200, answer)(writer, request)
+	})))
+	for _, offset := range []time.Duration{0, time.Second, 14 * time.Second} {
+		window := Align(at("2025-12-31T23:59:59Z"), at("2026-01-01T00:00:44Z"), 15*time.Second, offset)
+		window.Start = window.End.Add(-45 * time.Second)
+		answer, err := asks.Range(t.Context(), "a", window)
+		NewWithT(t).Expect(fmt.Sprint(answer.Series, err)).To(Equal("[{map[pod:a] [1 2 3 4]}] <nil>"), offset.String())
+	}
+}
+
 func TestReaderHasAValueForEachStep(t *testing.T) {
 	asks := reader(t, newSources(t), define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
 		answer := one
 		if request.URL.Path == "/api/v1/query_range" {
 			answer = `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},
-				"values":[[-9223372036,"8"],[1767225570,"9"],[1767225585,"1"],[1767225600,"2"],[1767225601,"9"],[1767225630,"4"],[1767225645,"9"],[9223372036,"8"]]}]}}`
+				"values":[[-9223372036,"8"],[1767225570,"9"],[1767225585,"1"],[1767225600,"2"],[1767225630,"4"],[1767225645,"9"],[9223372036,"8"]]}]}}`
 		}
 		says(200, answer)(writer, request)
 	})))
 	window := Align(at("2025-12-31T23:59:45Z"), at("2026-01-01T00:00:30Z"), 15*time.Second, 0)
 	answer, err := asks.Range(t.Context(), "a", window)
-	NewWithT(t).Expect(fmt.Sprint(answer.Series, err)).To(Equal("[{map[pod:a] [1 2 NaN 4]}] <nil>"), "what is between the steps or beyond them isn't asked for")
+	NewWithT(t).Expect(fmt.Sprint(answer.Series, err)).To(Equal("[{map[pod:a] [1 2 NaN 4]}] <nil>"), "what is beyond the steps isn't asked for")
 	NewWithT(t).Expect(window.Moments()).To(Equal([]time.Time{
 		at("2025-12-31T23:59:45Z"), at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:15Z"), at("2026-01-01T00:00:30Z"),
 	}))

@@ -57,16 +57,17 @@ func (w Window) Moments() []time.Time {
 // steps returns how many there are.
 func (w Window) steps() int { return int(w.End.Sub(w.Start)/w.Step) + 1 }
 
-// stepAt returns the step that is at a time, -1 if none is. The one step of an instant is at any: sources round its time.
+// stepAt returns the step that a sample at a time is of, -1 if it is of none. Some sources move a window to multiples of its step, so that it begins and
+// ends earlier by less than one: what they return is of the next step. The one step of an instant is at any: sources round its time.
 func (w Window) stepAt(at time.Time) int {
 	since := at.Sub(w.Start)
 	switch {
 	case w.Start.Equal(w.End):
 		return 0
-	case since < 0 || at.After(w.End) || since%w.Step != 0:
+	case since <= -w.Step || at.After(w.End):
 		return -1
 	default:
-		return int(since / w.Step)
+		return int((since + w.Step - 1) / w.Step)
 	}
 }
 

@@ -227,3 +227,29 @@ func testRead(t *testing.T, programs server, err error) {
 		})
 	}
 }
+
+// TestReadFindsTheStepsThatARealVictoriaMetricsMoves reads fifty steps or more, which VictoriaMetrics moves to multiples of their length.
+func TestReadFindsTheStepsThatARealVictoriaMetricsMoves(t *testing.T) {
+	programs, err := prometheus.EnsureVictoriaMetrics(t.Context(), os.Stderr)
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		t.Skip(err)
+	}
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	samples := ""
+	for at := 30 * time.Second; at <= 15*time.Minute; at += 15 * time.Second {
+		samples += fmt.Sprintf("ALERTS{alertname=\"HighErrorRate\",alertstate=\"firing\",namespace=\"shop\"} 1 %d\n", began.Add(at).Unix())
+	}
+	address, stop, err := programs.Start(t.Context(), t.TempDir(), samples)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer stop()
+	sources := sourcesOf(t, answers, testkit.NewFake(t, shop()), func(spec *appv1alpha1.VerificationSourceSpec) { spec.URL = address })
+	check := appv1alpha1.VerificationCheck{Alerts: &appv1alpha1.AlertsCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}}}
+	asked := decide.AskedCheck{
+		CheckID: decide.CheckID{Policy: system + "/web"}, Check: decide.Measured(&check), Schedule: decide.Schedule{Interval: 15 * time.Second, Offset: 7 * time.Second},
+	}
+	readings, err := verification.Read(t.Context(), sources, release(), asked, began.Add(13*time.Minute))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(len(readings.Moments)).To(BeNumerically(">=", 50))
+	g.Expect(string(asked.Judge(release(), readings, measure.Terms{Ended: true}).Verdict)).To(Equal("Fail"))
+}
