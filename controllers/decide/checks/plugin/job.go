@@ -103,7 +103,7 @@ func OfJob(job *batchv1.Job, pods []corev1.Pod, until time.Time) Answer {
 	failed := endOf(job, batchv1.JobFailed)
 	switch {
 	case endOf(job, batchv1.JobComplete) != nil:
-		return Answer{Verdict: appv1alpha1.CheckPass, Reason: appv1alpha1.ReasonCheckPassed, Message: what + ": exit code 0", Final: true}
+		return passed(what)
 	case failed == nil:
 		return unfinished(job, pod, until)
 	case failed.Reason == batchv1.JobReasonDeadlineExceeded:
@@ -113,6 +113,10 @@ func OfJob(job *batchv1.Job, pods []corev1.Pod, until time.Time) Answer {
 	default:
 		return ofPod(what, pod)
 	}
+}
+
+func passed(what string) Answer {
+	return final(Answer{Verdict: appv1alpha1.CheckPass, Reason: appv1alpha1.ReasonCheckPassed, Message: what + ": exit code 0"})
 }
 
 // ofPod returns what the failed pod of a Job says. Only the exit code of the script itself fails a release.
@@ -130,6 +134,9 @@ func ofPod(what string, pod *corev1.Pod) Answer {
 		return final(Broken(ReasonJobInterrupted, what+": ran out of memory (OOMKilled)"))
 	case ended.StartedAt.IsZero(), ended.Reason == "StartError", ended.Reason == "ContainerCannotRun":
 		return final(Broken(ReasonJobNotStarted, oneline.Of(fmt.Sprintf("%s: %s", what, said(ended.Reason, ended.Message)), maxText)))
+	}
+	if ended.ExitCode == 0 { // another container failed the pod
+		return passed(what)
 	}
 	message := fmt.Sprintf("%s: exit code %d", what, ended.ExitCode)
 	if told := strings.TrimSpace(ended.Message); told != "" {
