@@ -128,7 +128,7 @@ func ofPod(what string, pod *corev1.Pod) Answer {
 	switch {
 	case pod.Status.Reason != "": // such as Evicted
 		return final(Broken(ReasonJobInterrupted, oneline.Of(fmt.Sprintf("%s: its pod failed: %s", what, said(pod.Status.Reason, pod.Status.Message)), maxText)))
-	case isDisrupted, ended == nil:
+	case isDisrupted, ended == nil, ended.Reason == "Unknown": // as containerd says of a container that is gone after its node restarted
 		return final(Broken(ReasonJobInterrupted, what+": its pod was interrupted"))
 	case ended.Reason == "OOMKilled":
 		return final(Broken(ReasonJobInterrupted, what+": ran out of memory (OOMKilled)"))
