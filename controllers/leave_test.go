@@ -232,7 +232,7 @@ var _ = Describe("A paced release of a declared kind", slow, Serial, func() {
 	})
 })
 
-// podOf returns a pod of a widget.
+// podOf returns a pod of an object with a pod template.
 func podOf(web *unstructured.Unstructured) *corev1.Pod {
 	GinkgoHelper()
 	template, _, err := unstructured.NestedMap(web.Object, "spec", "template")
@@ -241,7 +241,7 @@ func podOf(web *unstructured.Unstructured) *corev1.Pod {
 	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(template, pod)).To(Succeed())
 	pod.Namespace, pod.GenerateName = web.GetNamespace(), "web-"
 	pod.OwnerReferences = []metav1.OwnerReference{
-		{APIVersion: "example.com/v1", Kind: "Widget", Name: web.GetName(), UID: web.GetUID(), Controller: ptr.To(true)},
+		{APIVersion: web.GetAPIVersion(), Kind: web.GetKind(), Name: web.GetName(), UID: web.GetUID(), Controller: ptr.To(true)},
 	}
 	return pod
 }

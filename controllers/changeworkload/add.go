@@ -123,7 +123,7 @@ type Reconciler struct {
 	turns    turns
 	prepared sync.Once
 	numbers  *numbers
-	// lists has the last lists of the pods of observed releases.
+	// lists has the last lists of the pods of releases that the cache doesn't hold.
 	lists   *lru.Cache
 	newest  *monotonic.Reader
 	reviews reviews

@@ -50,6 +50,8 @@ type scene struct {
 	lost bool
 	// pods are the pods of the release.
 	pods []corev1.Pod
+	// unlabelled are pods of the release that lack its version label, which the operator sets.
+	unlabelled []corev1.Pod
 	// gated are the pods of the release, if the cache shows closed gates among them.
 	gated []decide.PodsOf
 	// finish decides which pods have finished; finishing is the time until the next ready one does, 0 for none.

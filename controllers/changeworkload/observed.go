@@ -30,10 +30,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
-// The least time between two lists of the pods of an observed release grows with their number.
+// The least time between two lists of the pods of a release on the API server grows with their number.
 const listInterval, listIntervalPerPod = 2 * time.Second, 10 * time.Millisecond
 
-// lastList is the last list of the pods of an observed release: when it was, and how many there were.
+// lastList is the last list of the pods of a release on the API server: when it was, and how many there were.
 type lastList struct {
 	at   time.Time
 	pods int
@@ -84,6 +84,11 @@ func (r *Reconciler) listWait(record *appv1alpha1.ChangeWorkload) time.Duration 
 	if !decide.NeedsPods(record) {
 		return 0
 	}
+	return r.untilList(record)
+}
+
+// untilList returns how long to wait until the pods of a release may be listed again.
+func (r *Reconciler) untilList(record *appv1alpha1.ChangeWorkload) time.Duration {
 	known, _ := r.lists.Get(recordOf(record))
 	last, listed := known.(lastList)
 	if !listed {

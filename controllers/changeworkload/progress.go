@@ -86,7 +86,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		return err
 	}
 	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
-	return nil
+	return r.observeUnlabelled(ctx, workload, result)
 }
 
 // observeRun looks for pods of a run that don't start. No event shows that their time is over.

@@ -86,15 +86,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: decide.Sooner(scene.finishing, decide.Sooner(decision.Wait, retry))}, nil
 }
 
-// carryOut opens batches and gates, saves the decision, and returns how many batches were opened.
+// carryOut opens batches and gates, labels pods, saves the decision, and returns how many batches were opened.
 func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
 	opened, openErr := r.openBatches(ctx, workload, scene, decision)
-	gatesErr, saveErr := r.openGates(ctx, workload, scene, decision), r.save(ctx, workload, scene, decision)
+	podsErr := errors.Join(r.labelPods(ctx, workload, scene), r.openGates(ctx, workload, scene, decision))
+	saveErr := r.save(ctx, workload, scene, decision)
 	if saveErr == nil { // not before: a decision that isn't saved is made again, by the same looks
 		r.Looks.Counted(client.ObjectKeyFromObject(workload))
 	}
 	// A batch that can't be opened, because of a quota for example, must not stop the others.
-	if err := errors.Join(openErr, gatesErr, saveErr); err != nil {
+	if err := errors.Join(openErr, podsErr, saveErr); err != nil {
 		return opened, err
 	}
 	return opened, r.forget(ctx, workload, scene, decision)

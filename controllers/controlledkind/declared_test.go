@@ -190,6 +190,20 @@ func (b *bench) enforce() {
 	b.settle()
 }
 
+func TestStampableSaysWhyTemplatesNeedNoLabel(t *testing.T) {
+	for spec, message := range map[string]string{
+		"{version: v1, mode: Enforce, release: {templates: [spec.template]}}": "the API server keeps the version label of pod templates",
+		"{version: v1, mode: Enforce, release: {templates: [spec.template], identity: {by: Revision, label: gadget-hash, path: spec.paused}}}": "pod templates need " +
+			"no version label: release.identity tells pods apart by a label of their controller",
+	} {
+		b, _ := newFakeBench(t)
+		b.declare(spec)
+		b.install()
+		b.settle()
+		NewWithT(t).Expect(b.message(gadgets, "Stampable")).To(Equal(message))
+	}
+}
+
 func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

@@ -124,8 +124,11 @@ func conditionsOf(controlled *appv1alpha1.ControlledKind, seen observation) []co
 		{appv1alpha1.ConditionPermitted, permittedProblem(seen), appv1alpha1.ReasonPermitted, "the operator has all permissions for this kind"},
 	}
 	if seen.declared {
-		known = append(known, condition{appv1alpha1.ConditionStampable, stampableProblem(seen), appv1alpha1.ReasonLabelsKept,
-			"the API server keeps the version label of pod templates"})
+		stamped := "the API server keeps the version label of pod templates"
+		if labelled, ok := seen.kind.(workload.Labelled); ok && labelled.LabelsPods() {
+			stamped = "pod templates need no version label: release.identity tells pods apart by a label of their controller"
+		}
+		known = append(known, condition{appv1alpha1.ConditionStampable, stampableProblem(seen), appv1alpha1.ReasonLabelsKept, stamped})
 	}
 	if seen.declared && workload.IsEnforced(controlled) || workload.IsObserved(controlled) {
 		known = append(known, condition{appv1alpha1.ConditionSynced, syncedProblem(seen), appv1alpha1.ReasonSynced, "the cache holds the workloads of this kind"})

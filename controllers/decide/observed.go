@@ -118,13 +118,18 @@ func NeedsPods(workload *appv1alpha1.ChangeWorkload) bool {
 	return workload.Spec.Observed && !workload.Spec.Baseline && !IsSettled(workload)
 }
 
-// The time until an observed release is looked at again without an event grows with its age, within these bounds.
+// The time until a release without events is looked at again grows with its age, within these bounds.
 const minLook, maxLook = 2 * time.Second, time.Minute
 
 // observeAgain limits the wait for the next decision about an observed release. Runs, and a rollout that is resumed, have events.
 func (d *Decision) observeAgain(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation, now time.Time) {
 	waits := status.Status == appv1alpha1.ChangeWorkloadRunning || status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold
 	if seen.Observed && seen.Current && seen.OptedIn && waits && !seen.Runs && !seen.Paused {
-		d.lookIn(min(max(now.Sub(time.Unix(workload.Spec.CreateTimeUnix, 0))/8, minLook), maxLook))
+		d.lookIn(LookInterval(workload, now))
 	}
+}
+
+// LookInterval returns the time until a release is looked at again whose pods may have no events.
+func LookInterval(workload *appv1alpha1.ChangeWorkload, now time.Time) time.Duration {
+	return min(max(now.Sub(time.Unix(workload.Spec.CreateTimeUnix, 0))/8, minLook), maxLook)
 }

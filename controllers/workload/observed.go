@@ -41,6 +41,13 @@ type Observed interface {
 	Identify(ctx context.Context, live client.Reader, record *appv1alpha1.ChangeWorkload) (*decide.Revision, error)
 }
 
+// Labelled is an Identifier whose pods may have no version label but the one that the operator sets on each of them.
+type Labelled interface {
+	Identifier
+	// LabelsPods reports whether the operator sets the version label on pods, as nothing else does.
+	LabelsPods() bool
+}
+
 // Identifier is a Kind that finds a release without its version label.
 type Identifier interface {
 	// Identify returns the revision of a workload with a version, read from the API server; nil while there is none. since is when the

@@ -82,6 +82,9 @@ func (s podSource) release(object client.Object) (label, value string) {
 	return s.revision, value
 }
 
+// LabelsPods reports whether the operator sets the version label on pods, as their controller doesn't: it has a label of its own by release.
+func (k *kind) LabelsPods() bool { return k.pods.by != appv1alpha1.PodsByNone && k.pods.revision != "" }
+
 // Revisions returns the revision of the current release, and earlier ones only if there is a ReplicaSet for each.
 func (k *kind) Revisions(ctx context.Context, cache client.Reader, object client.Object) ([]decide.Revision, error) {
 	if k.pods.isLayered() {

@@ -176,6 +176,19 @@ func TestKindPodsChanged(t *testing.T) {
 	}
 }
 
+func TestKindLabelsPods(t *testing.T) {
+	for spec, labels := range map[string]bool{
+		"{}":                               false,
+		"release: {identity: {by: Stamp}}": false,
+		"release: {identity: {by: Revision, label: rollouts-pod-template-hash, path: status.currentPodHash}}":                     true,
+		"{pods: {by: None}, release: {identity: {by: Revision, label: rollouts-pod-template-hash, path: status.currentPodHash}}}": false,
+	} {
+		kind, ok := compiled(t, "rollouts", spec).(workload.Labelled)
+		NewWithT(t).Expect(ok).To(BeTrue())
+		NewWithT(t).Expect(kind.LabelsPods()).To(Equal(labels), spec)
+	}
+}
+
 func TestKindOwnerOfByRevision(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "rollouts", "{release: {identity: {by: Revision, label: rollouts-pod-template-hash, path: status.currentPodHash}}}")
