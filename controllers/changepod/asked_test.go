@@ -25,18 +25,15 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -67,18 +64,9 @@ func (r *rules) Ask(_ context.Context, _ verifier.Batch, checkID string, stage a
 	return r.post, r.err
 }
 
-// indexed lets index.Setup register its indexes with the fake client.
-type indexed struct{ builder *fake.ClientBuilder }
-
-func (i indexed) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.builder.WithIndex(object, field, extract)
-	return nil
-}
-
 // newAsked returns the ChangePod of a release, and a reconciler that asks a verifier about it.
 func newAsked(t *testing.T, asked verifier.Verifier, spec appv1alpha1.ChangePodSpec) (*Reconciler, *appv1alpha1.ChangePod, *clocktesting.FakePassiveClock) {
 	t.Helper()
-	g := NewWithT(t)
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1", UID: "1"}}
 	record.Spec.AppName, record.Spec.Release, record.Spec.CountThreshold = "web", 1, 1
 	batch := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1--x--1", OwnerReferences: []metav1.OwnerReference{
@@ -86,11 +74,7 @@ func newAsked(t *testing.T, asked verifier.Verifier, spec appv1alpha1.ChangePodS
 	}}}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 	batch.Spec, batch.Spec.ChangeWorkloadID, batch.Spec.Release, batch.Spec.CreateTimeUnix = spec, "web--x--1", 1, clock.Now().Unix()
-	scheme := runtime.NewScheme()
-	g.Expect(errors.Join(appv1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme))).To(Succeed())
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch, record)
-	g.Expect(index.Setup(t.Context(), indexed{builder}, nil)).To(Succeed())
-	kube := builder.Build()
+	kube := testkit.NewFake(t, record, batch)
 	recorder := events.Recorder{Events: clientevents.NewFakeRecorder(10)}
 	return &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: recorder}, batch, clock
 }

@@ -27,9 +27,7 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,10 +36,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 const removed = "web--x--c6c45d23c098bdf181853a85b60b5d74"
@@ -56,23 +52,10 @@ type removal struct {
 	remembering bool
 }
 
-// indexed lets a fake client have the indexes of the cache.
-type indexed struct{ *fake.ClientBuilder }
-
-func (i indexed) IndexField(_ context.Context, object client.Object, field string, values client.IndexerFunc) error {
-	i.WithIndex(object, field, values)
-	return nil
-}
-
 // newRemoval answers removals with refuse, unless that is nil, and records them as described at asked.
 func newRemoval(t *testing.T, refuse func(r *removal, asked string) error, objects ...client.Object) *removal {
 	t.Helper()
-	g, scheme, result := NewWithT(t), runtime.NewScheme(), &removal{}
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	result.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(copied(objects)...).Build()
-	cache := fake.NewClientBuilder().WithScheme(scheme).WithObjects(copied(objects)...)
-	g.Expect(index.Setup(t.Context(), indexed{cache}, workload.Registry{deployment.Kind{}})).To(Succeed())
+	result := &removal{api: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(copied(objects)...).Build()}
 	ask := func(what string) error {
 		result.asked = append(result.asked, what)
 		if refuse == nil {
@@ -80,7 +63,7 @@ func newRemoval(t *testing.T, refuse func(r *removal, asked string) error, objec
 		}
 		return refuse(result, what)
 	}
-	kube := interceptor.NewClient(cache.Build(), interceptor.Funcs{
+	kube := interceptor.NewClient(testkit.NewFake(t, copied(objects)...), interceptor.Funcs{
 		Delete: func(ctx context.Context, _ client.WithWatch, object client.Object, options ...client.DeleteOption) error {
 			given := (&client.DeleteOptions{}).ApplyOptions(options)
 			result.remembering = result.remembering || !given.DisableReadYourWritesConsistency

@@ -27,44 +27,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 var controlled = kinds.Registry{kind.Kind{}, statefulset.Kind{}}
-
-// indexes gives the fake client the indexes of the cache.
-type indexes struct{ *fake.ClientBuilder }
-
-func (i indexes) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.WithIndex(object, field, extract)
-	return nil
-}
-
-func newClient(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
-	if err := index.Setup(t.Context(), indexes{builder}, controlled); err != nil {
-		t.Fatal(err)
-	}
-	return builder
-}
 
 func deployment(namespace, name string, labels map[string]string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
@@ -116,7 +90,7 @@ func rolledOut(namespace, name string) *appv1alpha1.ChangeWorkload {
 }
 
 func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
-	kube := newClient(t,
+	kube := testkit.NewFake(t,
 		deployment("default", "broken", suspended("")),
 		deployment("default", "early", suspended("-1")),
 		deployment("default", "sleep", suspended("1795278581")),
@@ -138,7 +112,7 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		paced("steps", "c--x--1", "Paced", "Soaking", 1795276000),
 		paced("steps", "d--x--1", "Verifying", "StepRunning", 1795277000),
 		rolledOut("steps", "e--x--1"),
-	).Build()
+	)
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
 # HELP altershield_deployments_suspended Suspended Deployments.
 # TYPE altershield_deployments_suspended gauge
@@ -185,13 +159,13 @@ altershield_releases_paced{reason="StepRunning",workload_namespace="steps"} 1
 }
 
 func TestCollectorLeavesOtherMetricsAloneWhereTheCacheCanNotBeRead(t *testing.T) {
-	kube := newClient(t, deployment("default", "sleep", suspended("1795278581"))).WithInterceptorFuncs(interceptor.Funcs{
+	kube := interceptor.NewClient(testkit.NewFake(t, deployment("default", "sleep", suspended("1795278581"))), interceptor.Funcs{
 		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, ok := list.(*appv1alpha1.ChangeWorkloadList); ok {
 				return errors.New("the cache doesn't sync")
 			}
 			return kube.List(ctx, list, options...)
 		},
-	}).Build()
+	})
 	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube, controlled))).To(BeZero())
 }
