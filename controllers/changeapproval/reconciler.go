@@ -24,12 +24,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 )
 
@@ -76,13 +76,12 @@ func (r *Reconciler) ofRelease(ctx context.Context, object client.Object) []reco
 
 // released passes releases that begin, and records that go.
 func released() predicate.Predicate {
-	release := func(object client.Object) int64 {
-		if record, ok := object.(*appv1alpha1.ChangeWorkload); ok && record.DeletionTimestamp == nil {
-			return record.Spec.Release
+	return scope.Changed(func(record *appv1alpha1.ChangeWorkload) int64 {
+		if record.DeletionTimestamp != nil {
+			return 0
 		}
-		return 0
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return release(e.ObjectOld) != release(e.ObjectNew) }}
+		return record.Spec.Release
+	})
 }
 
 // Reconcile writes the status of a ChangeApproval if it changed.

@@ -26,7 +26,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,6 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 )
 
@@ -70,14 +70,12 @@ func ofRelease(_ context.Context, object client.Object) []reconcile.Request {
 
 // freezeChanged passes releases that a freeze parks, or lets go on.
 func freezeChanged() predicate.Predicate {
-	waitsFor := func(object client.Object) string {
-		record, ok := object.(*appv1alpha1.ChangeWorkload)
-		if !ok || !decide.IsFrozen(record) {
+	return scope.Changed(func(record *appv1alpha1.ChangeWorkload) string {
+		if !decide.IsFrozen(record) {
 			return ""
 		}
 		return record.Status.Frozen.By
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return waitsFor(e.ObjectOld) != waitsFor(e.ObjectNew) }}
+	})
 }
 
 // Reconcile writes the status of a ChangeFreeze, and looks again when it begins or ends.

@@ -29,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -37,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -76,16 +76,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // paceChanged passes releases that come and go, and those that begin or end to be paced.
-func paceChanged() predicate.Predicate {
-	by := func(object client.Object) string {
-		record, ok := object.(*appv1alpha1.ChangeWorkload)
-		if !ok {
-			return ""
-		}
-		return pacedBy(record)
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return by(e.ObjectOld) != by(e.ObjectNew) }}
-}
+func paceChanged() predicate.Predicate { return scope.Changed(pacedBy) }
 
 // pacedBy returns the ReleasePolicy that paces a release, empty if none does.
 func pacedBy(record *appv1alpha1.ChangeWorkload) string {

@@ -32,7 +32,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -93,14 +92,7 @@ func awaitsBuiltIn() predicate.Predicate {
 
 // failuresChanged passes releases that come and go, and those that fail a check.
 func failuresChanged() predicate.Predicate {
-	failures := func(object client.Object) int {
-		record, ok := object.(*appv1alpha1.ChangeWorkload)
-		if !ok {
-			return 0
-		}
-		return len(failed(record))
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return failures(e.ObjectOld) != failures(e.ObjectNew) }}
+	return scope.Changed(func(record *appv1alpha1.ChangeWorkload) int { return len(failed(record)) })
 }
 
 // failed returns the policies of which a release failed a check, each once, as <namespace>/<name>.

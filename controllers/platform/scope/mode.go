@@ -20,7 +20,6 @@ import (
 	"context"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -52,15 +51,7 @@ func Observed(ctx context.Context, reader client.Reader, kind workload.Kind, nam
 }
 
 // ModeChanged passes ControlledKinds whose workloads may have come or gone under change control.
-func ModeChanged() predicate.Predicate {
-	mode := func(object client.Object) appv1alpha1.ControlledKindMode {
-		if controlled, ok := object.(*appv1alpha1.ControlledKind); ok {
-			return workload.ModeOf(controlled)
-		}
-		return ""
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return mode(e.ObjectOld) != mode(e.ObjectNew) }}
-}
+func ModeChanged() predicate.Predicate { return Changed(workload.ModeOf) }
 
 // LeftControl reports whether the API server confirms that workloads of a kind in a namespace, which the cache shows as not under change
 // control, aren't: the kind is not enforced, or the namespace is opted out.

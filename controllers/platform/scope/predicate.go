@@ -17,6 +17,7 @@ limitations under the License.
 package scope
 
 import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
@@ -25,6 +26,15 @@ import (
 // label.
 func CreatedOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// Changed passes objects that enter or leave the cache, and updates that change a value of an object.
+func Changed[Object client.Object, Value comparable](of func(Object) Value) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isOld := e.ObjectOld.(Object)
+		after, isNew := e.ObjectNew.(Object)
+		return isOld && isNew && of(before) != of(after)
+	}}
 }
 
 // Created passes objects that enter the cache.
