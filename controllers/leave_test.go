@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/widget"
 )
 
 // atFirstSteps returns a namespace with a workload of four pods for each lever, all at the first step of a release.
@@ -147,33 +148,7 @@ func observeKinds(ctx context.Context, webs []*inStep) {
 
 const (
 	widgets    = "widgets.example.com"
-	widgetKind = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: altershield-kind-widgets.example.com
-  labels: {altershield.defense.antgroup.com/aggregate-to-kinds: "true"}
-rules:
-- {apiGroups: [example.com], resources: [widgets], verbs: [get, list, watch, patch]}
-- {apiGroups: [example.com], resources: [widgets/finalizers], verbs: [update]}
----
+	widgetKind = widget.Definition + `
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata: {name: widgets.example.com}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
+	"github.com/traas-stack/altershield-operator/hack/widget"
 )
 
 // midway are workloads and pods whose release is in the middle of its steps.
@@ -150,33 +151,7 @@ spec:
 `
 
 // widgets is a declared kind.
-const widgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: altershield-kind-widgets.example.com
-  labels: {altershield.defense.antgroup.com/aggregate-to-kinds: "true"}
-rules:
-- {apiGroups: [example.com], resources: [widgets], verbs: [get, list, watch, patch]}
-- {apiGroups: [example.com], resources: [widgets/finalizers], verbs: [update]}
----
+const widgets = widget.Definition + `
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata:

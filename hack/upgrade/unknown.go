@@ -16,6 +16,8 @@ limitations under the License.
 
 package main
 
+import "github.com/traas-stack/altershield-operator/hack/widget"
+
 // unknown is a state that v0.1 doesn't know, in which its operator finds a workload.
 type unknown struct {
 	name, manifest string
@@ -104,30 +106,8 @@ spec:
   mode: Enforce
   checks: [{name: good, type: Rule, rule: {expression: "newPods.all(pod, pod.labels.test != 'bad')"}}]
 `
-	// widgets are a declared kind, which is held by its field. No controller creates its pods.
-	widgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: altershield-kind-widgets.example.com
-  labels: {altershield.defense.antgroup.com/aggregate-to-kinds: "true"}
-rules:
-- {apiGroups: [example.com], resources: [widgets], verbs: [get, list, watch, patch]}
-- {apiGroups: [example.com], resources: [widgets/finalizers], verbs: [update]}
----
+	// widgets are a declared kind, which is held by its field.
+	widgets = widget.Definition + `
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind
 metadata: {name: widgets.example.com}
