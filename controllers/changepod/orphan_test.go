@@ -22,7 +22,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -30,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 func TestReconcileLooksAgainAtABatchWhoseReleaseIsNotThereUnlessItWasLeftOnPurpose(t *testing.T) {
@@ -48,9 +48,7 @@ func TestReconcileLooksAgainAtABatchWhoseReleaseIsNotThereUnlessItWasLeftOnPurpo
 			g := NewWithT(t)
 			batch := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1-1", UID: "2", OwnerReferences: row.owners}}
 			batch.Spec.ChangeWorkloadID = "web--x--1"
-			scheme := runtime.NewScheme()
-			g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(batch).Build()
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(batch).Build()
 			reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock.RealClock{}}
 			result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(batch)})
 			g.Expect(err).NotTo(HaveOccurred())

@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -40,11 +41,10 @@ import (
 type apiServer struct {
 	client.Client
 	deployment *metav1.ObjectMeta
-	scheme     *runtime.Scheme
 	created    []string
 }
 
-func (a *apiServer) Scheme() *runtime.Scheme { return a.scheme }
+func (a *apiServer) Scheme() *runtime.Scheme { return testkit.Scheme() }
 
 func (a *apiServer) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
 	if a.deployment == nil {
@@ -60,8 +60,6 @@ func (a *apiServer) Create(_ context.Context, object client.Object, _ ...client.
 }
 
 func TestOpenBatchesChecksPodsAgainWhoseBatchesAreGoneOnlyIfTheirDeploymentIsThere(t *testing.T) {
-	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	going := metav1.Now()
@@ -78,7 +76,7 @@ func TestOpenBatchesChecksPodsAgainWhoseBatchesAreGoneOnlyIfTheirDeploymentIsThe
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			api := &apiServer{deployment: test.live, scheme: scheme}
+			api := &apiServer{deployment: test.live}
 			reconciler := &Reconciler{Client: api, Live: api, numbers: newNumbers(), Metrics: metrics, Clock: testingclock.NewFakePassiveClock(time.Now())}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--abc", UID: "9"}}
 			seen := &scene{kind: kind.Kind{}, owner: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1"}}, lost: test.lost}

@@ -26,7 +26,6 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -72,9 +72,7 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 				DeletionTimestamp: &metav1.Time{Time: deleted}, Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
 			}}
 			workload.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "default/shop/web/0123456789/1", State: "Open"}
-			scheme := runtime.NewScheme()
-			g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(workload).Build()
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(workload).Build()
 			server := &listener{err: row.err}
 			reconciler := &Reconciler{
 				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)), Looks: &looks.Background{},

@@ -28,7 +28,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -88,11 +88,8 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 			version := deployment.Labels["admission-webhook-altershield.antgroup.com/version"]
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version}}
 			workload.Spec.Reversion, workload.Spec.Release = version, 2
-			scheme := runtime.NewScheme()
-			g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-			g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 			kube := interceptor.NewClient(
-				fake.NewClientBuilder().WithScheme(scheme).WithObjects(deployment, workload).WithStatusSubresource(workload).Build(),
+				fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(deployment, workload).WithStatusSubresource(workload).Build(),
 				interceptor.Funcs{Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
 					if row.refuse != nil {
 						return row.refuse

@@ -26,7 +26,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -175,9 +175,7 @@ func (s *slowServer) Close(ctx context.Context, release verifier.Release, _ appv
 
 func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 	g := NewWithT(t)
-	scheme := runtime.NewScheme()
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	kube, server, queue := fake.NewClientBuilder().WithScheme(scheme), newSlowServer(), newQueue(t)
+	kube, server, queue := fake.NewClientBuilder().WithScheme(testkit.Scheme()), newSlowServer(), newQueue(t)
 	for i := range 20 {
 		workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: fmt.Sprintf("web-%02d", i), DeletionTimestamp: &metav1.Time{Time: time.Now()},

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
@@ -72,7 +73,7 @@ func TestReconcile(t *testing.T) {
 			if row.before != "" {
 				pod.Labels[finishedLabel] = row.before
 			}
-			kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, pod).Build()
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, pod).Build()
 			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
 
 			g.Expect(unfinished().Create(event.CreateEvent{Object: pod})).To(Equal(row.passes), "its event")
@@ -99,7 +100,7 @@ func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 	}
 	present := before.DeepCopy()
 	present.UID, present.Status = "p-2", corev1.PodStatus{Phase: "Pending"}
-	kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, present).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, present).Build()
 	strict := interceptor.NewClient(kube, interceptor.Funcs{ // as the API server: a UID can't be changed
 		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			var stored corev1.Pod

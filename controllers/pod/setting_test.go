@@ -24,8 +24,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -33,17 +31,10 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
-
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	g, scheme := NewWithT(t), runtime.NewScheme()
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	return scheme
-}
 
 func TestReconcileLabelsWhileTheSettingIsOn(t *testing.T) {
 	g := NewWithT(t)
@@ -61,7 +52,7 @@ func TestReconcileLabelsWhileTheSettingIsOn(t *testing.T) {
 		Spec:       appv1alpha1.OpsConfigInfoSpec{Type: "isFinishedLabel", Enable: false},
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, pod, setting).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, pod, setting).Build()
 	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pod)}
 	look := func() map[string]string {

@@ -49,7 +49,7 @@ func TestReconcileRecordsTheEarlierReleaseOfAVersionFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			r, kube := newOperator(t)
+			r, kube := newOperator()
 			r.Records = &changerecord.Writer{
 				Client: interceptor.NewClient(kube, interceptor.Funcs{
 					Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {

@@ -29,9 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -83,10 +81,6 @@ func TestRemoveLeftoverDoesNotWaitForItToShowInTheCache(t *testing.T) {
 }
 
 func TestReconcileLeavesTheRecordOfALivingWorkload(t *testing.T) {
-	scheme := runtime.NewScheme()
-	g := NewWithT(t)
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	for _, row := range []struct {
 		name string
 		uid  types.UID
@@ -104,7 +98,7 @@ func TestReconcileLeavesTheRecordOfALivingWorkload(t *testing.T) {
 				Spec: appv1alpha1.ChangeWorkloadSpec{Reversion: version},
 			}
 			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: row.uid}}
-			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil), taken, set).Build()
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, sleepAt("1", nil), taken, set).Build()
 			recorder := clientevents.NewFakeRecorder(10)
 			r := &Reconciler{
 				Kind: deployment.Kind{}, Kinds: workload.Registry{deployment.Kind{}, statefulset.Kind{}}, Client: kube, Live: kube,
@@ -162,15 +156,12 @@ func TestReconcileRecordsRunsInOneBatch(t *testing.T) {
 
 func TestReconcileRecordsAReleaseWithItsAuthor(t *testing.T) {
 	g := NewWithT(t)
-	scheme := runtime.NewScheme()
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	third := sleepAt("3", map[string]string{
 		"released-by":        `{"user":"alice","version":"` + version + `","release":3,"changes":["metadata.labels[test]: added"]}`,
 		"ignored-suspend-by": `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"` + version + `","release":3}`,
 	})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, third).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, third).Build()
 	recorder := clientevents.NewFakeRecorder(10)
 	r := &Reconciler{
 		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
@@ -220,7 +211,7 @@ func TestReconcileRecordsAReleaseWithItsAuthor(t *testing.T) {
 
 func TestReconcileReplacesTheRecordOfAnObservedRelease(t *testing.T) {
 	g := NewWithT(t)
-	r, kube := newOperator(t)
+	r, kube := newOperator()
 	r.Ordered = false
 	var known appv1alpha1.ChangeWorkload
 	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}
@@ -240,7 +231,7 @@ func TestReconcileReplacesTheRecordOfAnObservedRelease(t *testing.T) {
 
 func TestReconcileLeavesTheRecordOfAnObservedReleaseThatWasEnforcedBefore(t *testing.T) {
 	g := NewWithT(t)
-	r, kube := newOperator(t)
+	r, kube := newOperator()
 	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}
 	var known appv1alpha1.ChangeWorkload
 	g.Expect(kube.Get(t.Context(), key, &known)).To(Succeed())
@@ -258,11 +249,7 @@ func TestReconcileLeavesTheRecordOfAnObservedReleaseThatWasEnforcedBefore(t *tes
 }
 
 // newOperator has the Deployment sleep, and its ChangeWorkload at release 3 with an order of release 1.
-func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
-	t.Helper()
-	g, scheme := NewWithT(t), runtime.NewScheme()
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+func newOperator() (*Reconciler, client.WithWatch) {
 	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "sleep--x--" + version, UID: "cw-1", Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1", Controller: ptr.To(true)}},
@@ -270,7 +257,7 @@ func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 	workload.Spec = appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: 3, CreateTimeUnix: 1795255000}
 	workload.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "default/default/sleep/0123456789/1", Release: 1, State: "CANCEL"}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil), workload).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, sleepAt("3", nil), workload).Build()
 	return &Reconciler{
 		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}, Ordered: true,
 		Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
@@ -279,7 +266,7 @@ func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 
 func TestReconcileRemembersTheReleaseWhoseOrderMayBeOpen(t *testing.T) {
 	g := NewWithT(t)
-	r, kube := newOperator(t)
+	r, kube := newOperator()
 	earlier := func(number string, order *appv1alpha1.ChangeOrder) *appv1alpha1.RecordedRelease {
 		var deployment appsv1.Deployment
 		g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep"}, &deployment)).To(Succeed())
@@ -309,7 +296,7 @@ func TestReconcileRemembersTheReleaseWhoseOrderMayBeOpen(t *testing.T) {
 
 func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
 	g := NewWithT(t)
-	r, kube := newOperator(t)
+	r, kube := newOperator()
 	r.Client = interceptor.NewClient(kube, interceptor.Funcs{
 		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			err := kube.Get(ctx, key, object, options...)
@@ -332,10 +319,6 @@ func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
 }
 
 func TestReconcileRecordsNothingThatOnlyTheCacheHas(t *testing.T) {
-	scheme := runtime.NewScheme()
-	g := NewWithT(t)
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	another, leaving := sleepAt("1", nil), sleepAt("1", nil)
 	another.UID = "uid-2"
 	leaving.Finalizers, leaving.DeletionTimestamp = []string{"foregroundDeletion"}, &metav1.Time{Time: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
@@ -351,9 +334,9 @@ func TestReconcileRecordsNothingThatOnlyTheCacheHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
+			cached := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, sleepAt("1", nil)).Build()
 			r := &Reconciler{
-				Kind: deployment.Kind{}, Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
+				Kind: deployment.Kind{}, Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(there.live...).Build(),
 				Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 			}
 			_, err := r.Reconcile(t.Context(), ofSleep)
@@ -368,12 +351,9 @@ func TestReconcileRecordsNothingThatOnlyTheCacheHas(t *testing.T) {
 // The manifest of a GitOps client keeps the label, and sets it again each time it is removed.
 func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 	const label = "altershield.defense.antgroup.com/ignored-suspend"
-	scheme := runtime.NewScheme()
 	g := NewWithT(t)
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, sleepAt("3", nil)).Build()
 	recorder := clientevents.NewFakeRecorder(10)
 	r := &Reconciler{
 		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),

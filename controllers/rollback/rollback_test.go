@@ -31,10 +31,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -158,18 +156,12 @@ type bench struct {
 // newBench has the namespace default under change control, and these objects. answer is that of the API server to a patch.
 func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	b := &bench{recorder: clientevents.NewFakeRecorder(5), registry: prometheus.NewRegistry()}
 	metrics, err := rollback.NewMetrics(b.registry, testkit.Kinds()[:1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).
 		WithObjects(testkit.ControlledKind("statefulsets.apps", "Enforce"), testkit.ControlledKind("daemonsets.apps", "Enforce")).
 		WithIndex(&appv1alpha1.ChangeWorkload{}, "metadata.controller.uid", func(object client.Object) []string {
 			return []string{string(object.GetOwnerReferences()[0].UID)}

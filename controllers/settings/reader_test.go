@@ -24,22 +24,17 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
-func readerOf(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) Reader {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := appv1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+func readerOf(funcs interceptor.Funcs, objects ...client.Object) Reader {
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
 	return Reader{Client: kube, Namespace: "altershieldoperator-system"}
 }
 
@@ -65,7 +60,7 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 	} {
 		objects = append(objects, setting(name, spec.Type, spec.Enable, spec.Content))
 	}
-	ctx, reader := t.Context(), readerOf(t, interceptor.Funcs{}, objects...)
+	ctx, reader := t.Context(), readerOf(interceptor.Funcs{}, objects...)
 	g.Expect(reader.Blocking(ctx)).To(BeFalse())
 	g.Expect(reader.BatchSize(ctx)).To(BeEquivalentTo(20))
 	g.Expect(reader.StuckThreshold(ctx)).To(Equal(90 * time.Second))
@@ -81,7 +76,7 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 }
 
 func TestReaderFallsBackToTheDefaults(t *testing.T) {
-	g, ctx, reader := NewWithT(t), t.Context(), readerOf(t, interceptor.Funcs{})
+	g, ctx, reader := NewWithT(t), t.Context(), readerOf(interceptor.Funcs{})
 	g.Expect(reader.Blocking(ctx)).To(BeTrue())
 	g.Expect(reader.BatchSize(ctx)).To(BeEquivalentTo(1))
 	g.Expect(reader.StuckThreshold(ctx)).To(Equal(2 * time.Minute))
@@ -95,13 +90,13 @@ func TestReaderFallsBackToTheDefaults(t *testing.T) {
 }
 
 func TestReaderKeepsChangeRecordsFor400DaysAtMost(t *testing.T) {
-	reader := readerOf(t, interceptor.Funcs{}, setting("record-days", "isRecordDays", false, "30"), setting("change-records", "isChangeRecords", false, "30"))
+	reader := readerOf(interceptor.Funcs{}, setting("record-days", "isRecordDays", false, "30"), setting("change-records", "isChangeRecords", false, "30"))
 	NewWithT(t).Expect(reader.RecordDays(t.Context())).To(Equal(400))
 	NewWithT(t).Expect(reader.ChangeRecords(t.Context())).To(BeZero())
 }
 
 func TestReaderNamesTheObjectThatItCannotRead(t *testing.T) {
-	reader := readerOf(t, interceptor.Funcs{
+	reader := readerOf(interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("not synced")
 		},

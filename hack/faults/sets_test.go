@@ -22,20 +22,17 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
-	g, scheme := NewWithT(t), runtime.NewScheme()
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	g := NewWithT(t)
 	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": "a"}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
 		&appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--a"}},

@@ -28,12 +28,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
@@ -63,12 +63,11 @@ func TestChangeOfARepairBringsTheLabelWithItsTemplate(t *testing.T) {
 }
 
 func TestFailNewestFailsAPodOrAnOrder(t *testing.T) {
-	g, scheme := NewWithT(t), runtime.NewScheme()
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	g := NewWithT(t)
 	order := appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart--x--1"}, Spec: appv1alpha1.ChangePodSpec{Order: true}}
 	batch := appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart--x--2", CreationTimestamp: metav1.Unix(1800000000, 0)}}
 	batch.Spec.PodInfos = []appv1alpha1.PodSummary{{Pod: "cart-a"}, {Pod: "cart-b"}}
-	a := &actor{lab: &lab.Lab{Kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(&order, &batch).WithStatusSubresource(&order).Build()}}
+	a := &actor{lab: &lab.Lab{Kube: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(&order, &batch).WithStatusSubresource(&order).Build()}}
 	failed := func(name string) (pods []string) {
 		var found appv1alpha1.ChangePod
 		g.Expect(a.lab.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, &found)).To(Succeed())

@@ -28,7 +28,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -115,13 +114,8 @@ func TestCacheOptionsDropTheManagedFieldsOfOurOwnKinds(t *testing.T) {
 	g.Expect(changePod.Spec.Release).To(Equal(int64(3)))
 }
 
-func readerOf(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Reader {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(appv1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+func readerOf(funcs interceptor.Funcs, objects ...client.Object) client.Reader {
+	return fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
 }
 
 // unreadable answers every read with an error.
@@ -133,17 +127,17 @@ func unreadable() interceptor.Funcs {
 
 func TestOptedInWhileTheCacheHoldsTheNamespace(t *testing.T) {
 	g := NewWithT(t)
-	reader := readerOf(t, interceptor.Funcs{}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	reader := readerOf(interceptor.Funcs{}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	g.Expect(scope.OptedIn(t.Context(), reader, "default")).To(BeTrue())
 	g.Expect(scope.OptedIn(t.Context(), reader, "other")).To(BeFalse())
 	ending := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ending", DeletionTimestamp: &now, Finalizers: []string{"kubernetes"}}}
-	g.Expect(scope.OptedIn(t.Context(), readerOf(t, interceptor.Funcs{}, ending), "ending")).To(BeFalse(), "it is being deleted")
-	_, err := scope.OptedIn(t.Context(), readerOf(t, unreadable()), "default")
+	g.Expect(scope.OptedIn(t.Context(), readerOf(interceptor.Funcs{}, ending), "ending")).To(BeFalse(), "it is being deleted")
+	_, err := scope.OptedIn(t.Context(), readerOf(unreadable()), "default")
 	g.Expect(err).To(MatchError("reading namespace default: not synced"))
 }
 
 func TestOptedOutSaysWhatCouldNotBeRead(t *testing.T) {
-	_, err := scope.OptedOut(t.Context(), readerOf(t, interceptor.Funcs{
+	_, err := scope.OptedOut(t.Context(), readerOf(interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("no answer")
 		},

@@ -24,12 +24,12 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/hack/collector"
 )
 
@@ -59,10 +59,8 @@ func newTracer(t *testing.T, config tracing.Config) *tracing.Tracer {
 }
 
 // stored is a reader of the given objects.
-func stored(t *testing.T, objects ...client.Object) client.Reader {
-	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+func stored(objects ...client.Object) client.Reader {
+	return fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).Build()
 }
 
 // sleep returns the Deployment, at its third release.
@@ -92,9 +90,9 @@ func TestTracerMakesOneTraceOfAReleaseAcrossReplicas(t *testing.T) {
 	preSubmitted := batch("PreSubmitted", func(b *appv1alpha1.ChangePod) { b.Status.PreSubmitTimeUnix = at("10:00:03").Unix() })
 	leader.Recorded("Deployment", sleep(), at("10:00:01.5"))
 	leader.Shutdown()
-	router.Checked(t.Context(), stored(t, workload("Running")), preSubmitted, batch("PostWait"), at("10:00:04"))
+	router.Checked(t.Context(), stored(workload("Running")), preSubmitted, batch("PostWait"), at("10:00:04"))
 	router.Shutdown()
-	successor.Checked(t.Context(), stored(t, workload("Running")), batch("PostSubmitted"), batch("", done("PostFinish", "PodsPassed")), at("10:00:05"))
+	successor.Checked(t.Context(), stored(workload("Running")), batch("PostSubmitted"), batch("", done("PostFinish", "PodsPassed")), at("10:00:05"))
 	successor.Changed(workload("Running"), workload("Success"), sleep(), nil, at("10:00:06"))
 	successor.RolledBack("Deployment", sleep(), &appv1alpha1.Rollback{Version: version, Release: 3, ToRelease: 4}, at("10:07:00"), at("10:07:01"))
 	successor.Shutdown()
@@ -128,7 +126,7 @@ func TestCheckedBelongsToTheReleaseOfTheBatch(t *testing.T) {
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
 	again := workload("Running", func(w *appv1alpha1.ChangeWorkload) { w.Spec.Release = 5 })
-	tracer.Checked(t.Context(), stored(t, again), batch(""), batch("", done("PreFailed", "ReleaseEnded")), at("10:00:05"))
+	tracer.Checked(t.Context(), stored(again), batch(""), batch("", done("PreFailed", "ReleaseEnded")), at("10:00:05"))
 	tracer.Shutdown()
 	g.Expect(collected.Spans()).To(HaveLen(1))
 	g.Expect(collected.Spans()[0].Trace).To(Equal(trace))
@@ -163,7 +161,7 @@ func TestTracerSamplesWholeTraces(t *testing.T) {
 				changePod := batch("", func(b *appv1alpha1.ChangePod) { b.Spec.Release = number })
 				finished := changePod.DeepCopy()
 				finished.Status.Status = "ExecuteDone"
-				children.Checked(t.Context(), stored(t, record), changePod, finished, at("10:00:05"))
+				children.Checked(t.Context(), stored(record), changePod, finished, at("10:00:05"))
 				roots.Changed(record, ended, sleep(), nil, at("10:00:06"))
 			}
 			children.Shutdown()
