@@ -85,7 +85,7 @@ func TestRollbackSaysWhatIsInItsWay(t *testing.T) {
 		args    []string
 		says    string
 	}{
-		"an unknown release": {nil, []string{"--to=6"}, "deployment/web can't go back to 6: it isn't among the verified versions"},
+		"an unknown release": {nil, []string{"--to=6"}, "deployment/web can't go back to 6: no such release is known; the verified versions are"},
 		"a change meanwhile": {conflict(), nil, "deployment/web has changed since it was read, so nothing was changed: try again"},
 		"a missing right":    {forbidden("patch", "apps", "deployments"), nil, "you (bob) may not patch deployments.apps in namespace shop"},
 		"a policy":           {denied(), nil, "changing deployment/web in namespace shop: " + denial},

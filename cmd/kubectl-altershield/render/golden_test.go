@@ -90,7 +90,7 @@ func status() view.Status {
 		},
 		Earlier: []view.Release{
 			{Number: 6, Version: version("ac18b34"), State: "RolledBack", Reason: "PodsNotRunning", Why: "ImagePullBackOff", RefusedUntil: &metav1.Time{Time: now.Add(24 * time.Hour)}},
-			{Number: 5, Version: version("a15e8a3"), State: "Success", Since: ago(55 * time.Hour), TookSeconds: 250, Kept: true, Repair: true},
+			{Number: 5, Version: version("a15e8a3"), State: "Success", Since: ago(55 * time.Hour), TookSeconds: 250, Kept: true, Target: true, Repair: true},
 			{Number: 4, Version: version("b1"), State: "Success", Since: ago(80 * time.Hour), RollbackOf: 3, Observed: true, ReleaseReason: "INC-99"},
 		},
 		Ways: ways(),

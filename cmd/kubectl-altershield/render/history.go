@@ -37,7 +37,7 @@ func History(list view.ReleaseList, style Style) string {
 	kept := false
 	for _, release := range list.Items {
 		number := fmt.Sprint(release.Number)
-		if release.Kept && release.State == view.Success {
+		if release.Target {
 			number, kept = number+" *", true
 		}
 		row := []cell{

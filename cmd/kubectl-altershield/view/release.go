@@ -86,8 +86,10 @@ type Release struct {
 	Pods        Pods  `json:"pods"`
 	// Changes are the changes of the content; values that may be secret are not shown.
 	Changes []string `json:"changes,omitempty"`
-	// Kept reports whether the content is kept, so that the workload can go back to it.
+	// Kept reports whether the content is kept.
 	Kept bool `json:"kept,omitempty"`
+	// Target reports whether a rollback can lead to it. Only a history shows that.
+	Target bool `json:"target,omitempty"`
 	// Current reports whether the workload is at this release.
 	Current bool `json:"current,omitempty"`
 	// Observed reports whether the kind was only observed.

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // leastVersion is how many digits of a version name it.
@@ -39,10 +41,10 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl altershield resume %s", argument, argument)
 	}
 	targets := pastOf(facts).VerifiedTargets(now)
-	if len(targets) == 0 {
+	if len(targets) == 0 && to == "" {
 		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, argument)
 	}
-	version, err := target(facts, targets, to)
+	version, err := target(facts, targets, to, now)
 	if err != nil {
 		return Request{}, fmt.Errorf("%s can't go back to %s: %w", argument, to, err)
 	}
@@ -52,15 +54,13 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 }
 
 // target returns the version that a user names by a release or by its first digits, the first one if none is named.
-func target(facts Facts, targets []string, to string) (string, error) {
+func target(facts Facts, targets []string, to string, now time.Time) (string, error) {
 	if to == "" {
 		return targets[0], nil
 	}
 	var found []string
-	number, err := strconv.ParseInt(to, 10, 64)
 	for _, version := range targets {
-		isNumber := err == nil && numberOf(facts, version) == number
-		if isNumber || len(to) >= leastVersion && strings.HasPrefix(version, to) {
+		if names(to, numberOf(facts, version), version) {
 			found = append(found, version)
 		}
 	}
@@ -68,9 +68,35 @@ func target(facts Facts, targets []string, to string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("it isn't among the verified versions, which are %s", strings.Join(namesOf(facts, targets), ", "))
+		return "", errors.New(obstacle(facts, targets, to, now))
 	}
 	return "", errors.New("several versions begin like that")
+}
+
+// names reports whether a user names a release by its number, or by the first digits of its version.
+func names(to string, number int64, version string) bool {
+	return to == strconv.FormatInt(number, 10) || len(to) >= leastVersion && strings.HasPrefix(version, to)
+}
+
+// obstacle returns why a workload can't go back to the release or version that a user names, which isn't among its targets.
+func obstacle(facts Facts, targets []string, to string, now time.Time) string {
+	ways := "there is no verified version to go back to"
+	if len(targets) > 0 {
+		ways = "the verified versions are " + strings.Join(namesOf(facts, targets), ", ")
+	}
+	for _, release := range HistoryOf(facts, now).Items {
+		switch {
+		case !names(to, release.Number, release.Version):
+		case facts.Workload != nil && release.Version == decide.ReleaseOf(facts.Workload).Version:
+			return "it has that version now; " + ways
+		case release.RefusedUntil != nil:
+			return fmt.Sprintf("version %s is refused until %s, because release %d was rolled back (%s); %s", release.Version,
+				release.RefusedUntil.UTC().Format(time.RFC3339), release.Number, release.Reason, ways)
+		default:
+			return fmt.Sprintf("release %d, which is %s, isn't verified; %s", release.Number, release.State, ways)
+		}
+	}
+	return "no such release is known; " + ways
 }
 
 func namesOf(facts Facts, versions []string) []string {

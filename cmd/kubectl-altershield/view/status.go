@@ -221,29 +221,45 @@ func HistoryOf(facts Facts, now time.Time) ReleaseList {
 	for i := range facts.Records {
 		release := releaseOf(&facts.Records[i])
 		release.Kept = slices.Contains(versionsOf(facts.Kept), release.Version)
-		if back := decide.RollbackFrom(rollbacks, decide.Release{Version: release.Version, Number: release.Number}); back != nil {
-			release.State, release.Reason = RolledBack, string(back.Reason)
-			if back.Message != "" {
-				release.Why = back.Message
-			}
-		}
-		if refused := decide.RefusalOf(rollbacks, release.Version, now); refused != nil {
-			release.RefusedUntil = refused.RefusedUntil
-		}
 		list.Items = append(list.Items, release)
 	}
 	list.Items = addRecorded(list.Items, facts)
+	for i := range list.Items {
+		list.Items[i].goBack(rollbacks, now)
+	}
 	for i := range rollbacks {
 		if !hasRelease(list.Items, rollbacks[i].Release, false) {
 			list.Items = append(list.Items, forgotten(facts, &rollbacks[i], now))
 		}
 	}
 	slices.SortStableFunc(list.Items, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })
+	var targets []string
+	if facts.Workload != nil {
+		targets = pastOf(facts).VerifiedTargets(now)
+	}
 	for i := range list.Items {
-		list.Counts[list.Items[i].State]++
-		list.Items[i].Current = isCurrent(facts, list.Items[i], i)
+		release := &list.Items[i]
+		list.Counts[release.State]++
+		release.Current = isCurrent(facts, *release, i)
+		release.Target = release.Kept && release.State == Success && slices.Contains(targets, release.Version)
 	}
 	return list
+}
+
+// goBack shows of a release that it was rolled back, and until when its version is refused.
+func (r *Release) goBack(rollbacks []appv1alpha1.Rollback, now time.Time) {
+	if r.Observed {
+		return
+	}
+	if back := decide.RollbackFrom(rollbacks, decide.Release{Version: r.Version, Number: r.Number}); back != nil {
+		r.State, r.Reason = RolledBack, string(back.Reason)
+		if back.Message != "" {
+			r.Why = back.Message
+		}
+	}
+	if refused := decide.RefusalOf(rollbacks, r.Version, now); refused != nil {
+		r.RefusedUntil = refused.RefusedUntil
+	}
 }
 
 // forgotten returns a release that was rolled back and whose record is gone.

@@ -220,3 +220,23 @@ func TestHistoryHasRollbacksWithoutARecord(t *testing.T) {
 	g.Expect(list.Items[2].RefusedUntil).To(BeNil())
 	g.Expect(list.Counts).To(Equal(map[view.State]int{"RolledBack": 2, "Success": 1}))
 }
+
+func TestHistoryShowsThatARecordedReleaseWasRolledBack(t *testing.T) {
+	g := NewWithT(t)
+	known := facts(workload(7, "49", wentBack(rollback(5, 7, "b2"))), record(7, "49"), record(3, "c3"))
+	for number, digits := range map[int64]string{5: "b2", 4: "b2", 2: "a1"} {
+		stored := view.StoredRecord{}
+		stored.Spec.Workload = appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "web-uid"}
+		stored.Spec.Release, stored.Spec.Version, stored.Spec.Outcome = number, version(digits), "Verified"
+		known.Recorded = append(known.Recorded, stored)
+	}
+	known.Kept = []view.Side{{Release: 7, Version: version("49")}, {Release: 5, Version: version("b2")}, {Release: 2, Version: version("a1")}}
+	var shown []string
+	for _, release := range view.HistoryOf(known, now).Items {
+		shown = append(shown, fmt.Sprintf("%d %s refused=%t target=%t", release.Number, release.State, release.RefusedUntil != nil, release.Target))
+	}
+	g.Expect(shown).To(Equal([]string{
+		"7 Success refused=false target=false", "5 RolledBack refused=true target=false", "4 Success refused=true target=false",
+		"3 Success refused=false target=false", "2 Success refused=false target=true",
+	}))
+}
