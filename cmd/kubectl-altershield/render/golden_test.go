@@ -93,7 +93,7 @@ func status() view.Status {
 			{Number: 5, Version: version("a15e8a3"), State: "Success", Since: ago(55 * time.Hour), TookSeconds: 250, Kept: true, Target: true, Repair: true},
 			{Number: 4, Version: version("b1"), State: "Success", Since: ago(80 * time.Hour), RollbackOf: 3, Observed: true, ReleaseReason: "INC-99"},
 		},
-		Ways: ways(),
+		Ways: ways(), Next: &ways()[1],
 	}
 }
 

@@ -107,6 +107,9 @@ func (s Style) pods(pods view.Pods) string {
 			parts = append(parts, fmt.Sprintf("%d%s", part.count, s.sign(part.mark)))
 		}
 	}
+	if len(parts) == 0 {
+		parts = []string{"0"}
+	}
 	return strings.Join(append(parts, s.text("of", pods.Desired)), " ")
 }
 

@@ -76,7 +76,7 @@ func TestStatusCountsPodsThatWaitAtTheStepApartFromNewOnes(t *testing.T) {
 
 func TestStatusNamesTheRollbackByItsVersionWhereTheReleaseIsForgotten(t *testing.T) {
 	shown := status()
-	shown.Ways[1].Release = 0
+	shown.Next.Release = 0
 	NewWithT(t).Expect(render.Status(shown, style)).To(ContainSubstring("(to version a15e8a3)"))
 }
 

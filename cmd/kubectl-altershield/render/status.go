@@ -29,7 +29,7 @@ import (
 func Status(status view.Status, style Style) string {
 	lines := style.notes(status.Notes)
 	lines = append(lines, style.headline(status.Workload, status.Present, status.From)...)
-	lines = append(lines, style.nextWay(status.Ways)...)
+	lines = append(lines, style.next(status.Next)...)
 	root := cmp.Or(status.Workload.Kind, "") + " " + status.Workload.Name
 	lines = append(lines, style.cutLine(root+"  "+style.workload(status.Workload)))
 	var nodes []node
@@ -107,18 +107,12 @@ func (s Style) labelled(label, text string, with colour) []string {
 	return lines
 }
 
-// nextWay returns the command of the best way: back to a verified version if there is one, else a repair.
-func (s Style) nextWay(ways []view.Way) []string {
-	if len(ways) == 0 {
+// next returns the command of the best way on.
+func (s Style) next(way *view.Way) []string {
+	if way == nil {
 		return nil
 	}
-	best := ways[0]
-	for _, way := range ways {
-		if way.Name == view.WayRollback {
-			best = way
-		}
-	}
-	return s.paragraph("next", best.Command+s.target(best), plain)
+	return s.paragraph("next", way.Command+s.target(*way), plain)
 }
 
 func (s Style) target(way view.Way) string {

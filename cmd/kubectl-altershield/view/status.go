@@ -61,7 +61,7 @@ type Status struct {
 	APIVersion string `json:"apiVersion"`
 	// Present is the present release; nil if there is no record of it yet.
 	Present *Release `json:"present,omitempty"`
-	// From is the version before.
+	// From is the version before, empty if that isn't known.
 	From     string    `json:"from,omitempty"`
 	Workload Workload  `json:"workload"`
 	Batches  []Batches `json:"batches,omitempty"`
@@ -73,7 +73,9 @@ type Status struct {
 	// Earlier are the releases before, newest first.
 	Earlier []Release `json:"earlier,omitempty"`
 	// Ways are the ways out of a suspension, or on for a release that waits.
-	Ways  []Way  `json:"ways,omitempty"`
+	Ways []Way `json:"ways,omitempty"`
+	// Next is the best of them: to wait for a release that is under way, such as a repair or a rollback.
+	Next  *Way   `json:"next,omitempty"`
 	Notes []Note `json:"notes,omitempty"`
 }
 
@@ -130,9 +132,7 @@ func StatusOf(facts Facts, now time.Time) Status {
 	present := history[0]
 	record := recordOf(facts.Records, present)
 	status.Present, status.Earlier = &present, history[1:]
-	if len(status.Earlier) > 0 {
-		status.From = status.Earlier[0].Version
-	}
+	status.From = versionBefore(facts, present, status.Earlier)
 	if record.Status.ObservedRelease != record.Spec.Release {
 		return status
 	}
@@ -151,7 +151,23 @@ func StatusOf(facts Facts, now time.Time) Status {
 		})
 	}
 	status.Ways = waysOf(facts, present, now)
+	status.Next = nextOf(facts, present, status.Ways)
 	return status
+}
+
+// versionBefore returns the version that a release replaced, empty if that isn't known: the releases between may be forgotten.
+func versionBefore(facts Facts, release Release, earlier []Release) string {
+	for _, before := range earlier {
+		if before.Number == release.Number-1 && before.Observed == release.Observed {
+			return before.Version
+		}
+	}
+	for _, kept := range facts.Kept {
+		if kept.Release == release.Number-1 && !release.Observed {
+			return kept.Version
+		}
+	}
+	return ""
 }
 
 // workloadOf reads a workload. The fields are those of Deployments, StatefulSets and DaemonSets; other kinds may lack them.

@@ -114,6 +114,46 @@ func TestStatusNamesTheWaysOutOfASuspension(t *testing.T) {
 	g.Expect(ways[2].Command).To(Equal("kubectl altershield verdict web--x--" + version("49") + "--x--5 pass -n shop --reason WHY"))
 }
 
+func TestStatusNamesTheBestWay(t *testing.T) {
+	running := func(record *appv1alpha1.ChangeWorkload) {
+		record.Status.Status, record.Status.Conditions = "Running", nil
+	}
+	for name, row := range map[string]struct {
+		present appv1alpha1.ChangeWorkload
+		earlier []appv1alpha1.ChangeWorkload
+		command string
+	}{
+		"a rollback":                          {record(7, "49", suspended), []appv1alpha1.ChangeWorkload{record(5, "a1")}, "kubectl altershield rollback deployment/web -n shop"},
+		"a repair without a verified version": {record(7, "49", suspended), nil, "kubectl altershield repair deployment/web -n shop -f FILE"},
+		"to wait for what is under way":       {record(7, "49", running), []appv1alpha1.ChangeWorkload{record(5, "a1")}, "kubectl altershield wait deployment/web -n shop"},
+	} {
+		status := view.StatusOf(facts(workload(7, "49", isSuspended), append(row.earlier, row.present)...), now)
+		NewWithT(t).Expect(status.Next).NotTo(BeNil(), name)
+		NewWithT(t).Expect(status.Next.Command).To(Equal(row.command), name)
+	}
+	NewWithT(t).Expect(view.StatusOf(facts(workload(7, "49"), record(7, "49")), now).Next).To(BeNil(), "nothing is suspended")
+}
+
+func TestStatusNamesTheVersionThatAReleaseReplaced(t *testing.T) {
+	observed := record(6, "d4")
+	observed.Spec.Observed = true
+	for name, row := range map[string]struct {
+		records []appv1alpha1.ChangeWorkload
+		kept    []view.Side
+		from    string
+	}{
+		"by its record":                {[]appv1alpha1.ChangeWorkload{record(6, "c3"), record(5, "b2")}, nil, version("c3")},
+		"by its kept content":          {[]appv1alpha1.ChangeWorkload{record(5, "b2")}, []view.Side{{Release: 6, Version: version("c3")}}, version("c3")},
+		"not by one before that":       {[]appv1alpha1.ChangeWorkload{record(5, "b2")}, []view.Side{{Release: 4, Version: version("a1")}}, ""},
+		"not by one of another count":  {[]appv1alpha1.ChangeWorkload{observed}, nil, ""},
+		"not where it's the first one": {nil, nil, ""},
+	} {
+		known := facts(workload(7, "49"), append(row.records, record(7, "49"))...)
+		known.Kept = row.kept
+		NewWithT(t).Expect(view.StatusOf(known, now).From).To(Equal(row.from), name)
+	}
+}
+
 func TestStatusNamesNoRollbackWithoutAVerifiedVersion(t *testing.T) {
 	known := facts(workload(7, "49", isSuspended, wentBack(rollback(5, 6, "a1"))), record(7, "49", suspended), record(5, "a1"))
 	for _, way := range view.StatusOf(known, now).Ways {

@@ -28,7 +28,7 @@ import (
 
 // Way is something that a user can do about a release.
 type Way struct {
-	// Name is that of the verb: repair, rollback, withdraw.
+	// Name is that of the verb: repair, rollback, withdraw, wait.
 	Name WayName `json:"name"`
 	// Command does it.
 	Command string `json:"command"`
@@ -36,7 +36,7 @@ type Way struct {
 	To      string `json:"to,omitempty"`
 	Release int64  `json:"release,omitempty"`
 	// Needs is the right that it takes.
-	Needs Right `json:"needs"`
+	Needs Right `json:"needs,omitzero"`
 	// May reports whether the user has it; nil if that isn't known.
 	May *bool `json:"may,omitempty"`
 }
@@ -51,6 +51,8 @@ const (
 	WayRollback WayName = "rollback"
 	// WayWithdraw corrects a wrong verdict.
 	WayWithdraw WayName = "withdraw"
+	// WayWait waits for the present release.
+	WayWait WayName = "wait"
 )
 
 // Right is a permission of the API server.
@@ -96,6 +98,23 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 		})
 	}
 	return ways
+}
+
+// nextOf returns the best of the ways out of a suspension: to wait for what is under way, or back to a verified version, or a repair.
+func nextOf(facts Facts, present Release, ways []Way) *Way {
+	if len(ways) == 0 {
+		return nil
+	}
+	if present.State == Running || present.State == Pending {
+		return &Way{Name: WayWait, Command: fmt.Sprintf("kubectl altershield wait %s -n %s", Argument(facts.Reference), facts.Namespace)}
+	}
+	best := ways[0]
+	for _, way := range ways {
+		if way.Name == WayRollback {
+			best = way
+		}
+	}
+	return &best
 }
 
 // pastOf returns what a workload may go back to.
