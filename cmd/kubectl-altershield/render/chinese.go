@@ -164,6 +164,7 @@ func chinese() map[key]string {
 
 		"replay.pods":       "新 Pod：%d 个",
 		"replay.passed":     "%s 的检测都不会判为不通过",
+		"replay.pending":    "%s 的检测到目前为止都不会判为不通过：发布尚未结束",
 		"replay.failed":     "%s 有检测会判为不通过",
 		"kind.creation":     "创建 %s %s",
 		"kind.update":       "更新 %s %s",

@@ -164,6 +164,7 @@ func english() map[key]string {
 
 		"replay.pods":       "new pods: %d",
 		"replay.passed":     "no check of %s would have failed",
+		"replay.pending":    "no check of %s would have failed so far: the release isn't over",
 		"replay.failed":     "a check of %s would have failed",
 		"kind.creation":     "creation of %s %s",
 		"kind.update":       "update of %s %s",

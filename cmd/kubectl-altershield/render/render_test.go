@@ -27,6 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 	"github.com/traas-stack/altershield-operator/controllers/kindtool"
+	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
 )
 
 var style = render.Style{Now: now}
@@ -317,4 +318,11 @@ func TestKindTrialSaysWhatIsReleasedAndHeld(t *testing.T) {
 	} {
 		NewWithT(t).Expect(render.KindTrial(view.KindTrialOf(row.effects), render.Style{Now: now})).To(Equal(row.want), name)
 	}
+}
+
+func TestReplaySaysThatAReleaseIsNotOver(t *testing.T) {
+	past := view.Replay{Policy: "errors", Checks: []replay.Check{{Name: "errors", Verdict: "Pending"}}}
+	NewWithT(t).Expect(render.Replay(past, style)).To(HaveSuffix("no check of errors would have failed so far: the release isn't over\n"))
+	past.Checks[0].Verdict = "Pass"
+	NewWithT(t).Expect(render.Replay(past, style)).To(HaveSuffix("no check of errors would have failed\n"))
 }

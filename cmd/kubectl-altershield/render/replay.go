@@ -18,21 +18,22 @@ package render
 
 import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
 )
 
 // Replay prints what checks would have said.
-func Replay(replay view.Replay, style Style) string {
-	head := style.paint(bold, clean(replay.Namespace+"/"+replay.Workload))
-	if replay.Release > 0 {
-		head += gap + style.text("release", replay.Release)
+func Replay(past view.Replay, style Style) string {
+	head := style.paint(bold, clean(past.Namespace+"/"+past.Workload))
+	if past.Release > 0 {
+		head += gap + style.text("release", past.Release)
 	}
 	lines := []string{
-		head + gap + style.text("replay.pods", replay.NewPods),
-		"  " + style.moment(replay.Began) + " " + style.arrow() + " " + style.moment(replay.Until),
+		head + gap + style.text("replay.pods", past.NewPods),
+		"  " + style.moment(past.Began) + " " + style.arrow() + " " + style.moment(past.Until),
 	}
 	columns := []column{{title: "CHECK", shrinks: true}, {title: "TYPE", drops: 1}, {title: "VERDICT"}, {title: "REASON", drops: 2}, {title: "AFTER"}, {title: "MESSAGE", shrinks: true}}
 	var rows [][]cell
-	for _, check := range replay.Checks {
+	for _, check := range past.Checks {
 		of := markOfVerdict(string(check.Verdict))
 		rows = append(rows, []cell{
 			{text: check.Name}, {text: string(check.Type)}, {style.sign(of) + " " + string(check.Verdict), of.colour}, {text: check.Reason},
@@ -42,9 +43,12 @@ func Replay(replay view.Replay, style Style) string {
 	if len(rows) > 0 {
 		lines = append(lines, style.table(columns, rows)...)
 	}
-	conclusion := style.text("replay.passed", clean(replay.Policy))
-	if replay.Failed {
-		conclusion = style.paint(red, style.text("replay.failed", clean(replay.Policy)))
+	conclusion := style.text("replay.passed", clean(past.Policy))
+	switch {
+	case past.Failed:
+		conclusion = style.paint(red, style.text("replay.failed", clean(past.Policy)))
+	case replay.GoesOn(past.Checks):
+		conclusion = style.text("replay.pending", clean(past.Policy))
 	}
 	return join(append(lines, conclusion))
 }

@@ -84,6 +84,11 @@ func NewReport(past *Past, policy string, results []appv1alpha1.CheckResult, unt
 	return report
 }
 
+// GoesOn reports whether a check has no verdict yet.
+func GoesOn(checks []Check) bool {
+	return slices.ContainsFunc(checks, func(check Check) bool { return check.Verdict == appv1alpha1.CheckPending })
+}
+
 // Write writes the report as a table.
 func (r *Report) Write(out io.Writer) error {
 	release := ""
@@ -98,8 +103,11 @@ func (r *Report) Write(out io.Writer) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", check.Name, check.Type, check.Verdict, check.Reason, check.After, check.Message)
 	}
 	conclusion := "No check of %s would have failed.\n"
-	if r.Failed {
+	switch {
+	case r.Failed:
 		conclusion = "A check of %s would have failed.\n"
+	case GoesOn(r.Checks):
+		conclusion = "No check of %s would have failed so far: the release isn't over.\n"
 	}
 	fmt.Fprintf(table, conclusion, r.Policy)
 	return table.Flush()
