@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,6 +135,9 @@ func atMost(count int) cobra.PositionalArgs { return counted(cobra.MaximumNArgs(
 func counted(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := check(command, args); err != nil {
+			if len(args) == 0 && strings.Contains(command.Use, " NAME") {
+				err = errors.New("name a workload: kubectl altershield list shows them")
+			}
 			return usageError(fmt.Errorf("%w: %s", err, command.UseLine()))
 		}
 		return nil
