@@ -148,9 +148,9 @@ func TestJudgeComparesWithThePast(t *testing.T) {
 				}
 			}
 		}), "Fail", "CheckFailed", "3.2% on 6 new pods (2880 events), " + old + " (x16, less than x3 is tolerated)"},
-		"no past": {since(24, 32, 2), ratio.Past{}, "Inconclusive", "NoData", "series in 120 of 120 looks at 6 new pods, in 0 of 0 before the release"},
+		"no past": {since(24, 32, 2), ratio.Past{}, "Inconclusive", "NoData", "series in 120 of 120 looks at 6 new pods, and nothing before the release to compare with"},
 		"old pods without the metric": {since(24, 32, 2), without(func(past *ratio.Past) { past.Bad, past.Total = nil, nil }), "Inconclusive", "NoData",
-			"series in 120 of 120 looks at 6 new pods, in 0 of 0 before the release"},
+			"series in 120 of 120 looks at 6 new pods, and nothing before the release to compare with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

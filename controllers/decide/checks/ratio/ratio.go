@@ -157,8 +157,11 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 	switch {
 	case found.Reason.IsMissing(): // a ratio would pass for a measured one
 		text := fmt.Sprintf("series in %d of %d looks at %s", found.NewPods.Seen, found.NewPods.Wanted, newPods)
-		if objective.Threshold != nil {
+		switch {
+		case objective.Threshold != nil:
 			return text
+		case found.OldPods.Wanted == 0:
+			return text + ", and nothing " + at + " to compare with"
 		}
 		return text + fmt.Sprintf(", in %d of %d %s", found.OldPods.Seen, found.OldPods.Wanted, at)
 	case found.Reason == statistics.CommonCause: // the finding leaves out the looks at which others had more as well

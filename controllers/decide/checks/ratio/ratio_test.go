@@ -131,7 +131,7 @@ func TestJudge(t *testing.T) {
 		"no metrics so far":               {scene(), comparison(), ratio.Counters{Moments: moments(12)}, false, "Pass", "CheckPassed", "", false},
 		"no pods":                         {noPods(), comparison(), counted(12, 0, 2), true, "Inconclusive", "NoData", "series in 0 of 0 looks at 0 new pods, in 11 of 11 at 1 old pod", false},
 		"no metrics for the threshold":    {scene(), threshold(), ratio.Counters{Moments: moments(12)}, true, "Inconclusive", "NoData", "series in 0 of 8 looks at 1 new pod", false},
-		"never asked":                     {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "series in 0 of 0 looks at 1 new pod, in 0 of 0 at 1 old pod", false},
+		"never asked":                     {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "series in 0 of 0 looks at 1 new pod, and nothing at 1 old pod to compare with", false},
 		"above the threshold":             {scene(), threshold(), counted(7, 32, 2), false, "Fail", "CheckFailed", "3.2% on 1 new pod (96 events), at most 1% is allowed", false},
 		"above the threshold, for a look": {scene(), threshold(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
 		"below the threshold":             {scene(), threshold(), counted(9, 2, 2), true, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed", true},
