@@ -139,6 +139,9 @@ func (e *endpoint) queryRange(ctx context.Context, query string, window Window) 
 	}
 	return e.share(ctx, key, as, func(ctx context.Context) (Answer, error) {
 		value, warnings, err := e.api.QueryRange(ctx, query, over, e.options()...)
+		if err == nil && value.Type() != model.ValMatrix { // its values would be of no step
+			err = &Error{Kind: KindUnavailable, Message: fmt.Sprintf("the answer to a range query is a %s, not a matrix: see spec.url", value.Type())}
+		}
 		return e.decode(window, value, warnings, err)
 	})
 }

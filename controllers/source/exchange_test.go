@@ -21,6 +21,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -253,6 +254,15 @@ func TestReaderTakesTheStepsOfASourceThatMovesTheWindow(t *testing.T) {
 		answer, err := asks.Range(t.Context(), "a", window)
 		NewWithT(t).Expect(fmt.Sprint(answer.Series, err)).To(Equal("[{map[pod:a] [1 2 3 4]}] <nil>"), offset.String())
 	}
+}
+
+func TestReaderRefusesARangeThatIsNone(t *testing.T) {
+	asks := reader(t, newSources(t), define(serve(t, says(200, one))))
+	_, err := asks.Range(t.Context(), "a", Align(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:45Z"), 15*time.Second, 0))
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("the answer to a range query is a vector, not a matrix: see spec.url")))
+	failure, ok := errors.AsType[*Error](err)
+	NewWithT(t).Expect(ok).To(BeTrue())
+	NewWithT(t).Expect(failure.Kind).To(BeEquivalentTo("SourceUnavailable"))
 }
 
 func TestReaderHasAValueForEachStep(t *testing.T) {
