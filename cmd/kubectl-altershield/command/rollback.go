@@ -68,6 +68,11 @@ func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to, reason st
 	for _, revision := range kept {
 		facts.Kept = append(facts.Kept, sideOf(revision))
 	}
+	if to != "" {
+		if err := c.addRecorded(ctx, &facts); err != nil {
+			return nil, err
+		}
+	}
 	request, err := view.RollbackOf(facts, to, now)
 	if err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ func branch() *appv1alpha1.OpsConfigInfo {
 func TestSettingsAreListedAndChanged(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, branch())
-	g.Expect(b.run("settings").expects(g, command.OK)).To(And(HavePrefix("SETTING             VALUE     DEFAULT  REMARK\nblocking            on        yes      Enabling Blockade\n"),
-		ContainSubstring("branch              off (10)  yes      Enabling Batch Protection\n")))
+	g.Expect(b.run("settings").expects(g, command.OK)).To(And(HavePrefix("SETTING             VALUE              DEFAULT  REMARK\nblocking            on                 yes      Enabling Blockade\n"),
+		ContainSubstring("branch              off (would be 10)  yes      Enabling Batch Protection\n")))
 	b.in = "y\n"
 	answer := b.run("settings", "branch", "20")
 	g.Expect(answer.err).To(Equal("opsconfiginfo/branch of the operator is changed\n  enable: false -> true\n  content: 10 -> 20\nDo you want this? [y/N] "))

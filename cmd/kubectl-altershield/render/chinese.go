@@ -130,6 +130,7 @@ func chinese() map[key]string {
 		"no.freezes":        "没有 ChangeFreeze",
 		"yes":               "是",
 		"no":                "否",
+		"would.be":          "开启后为 %s",
 		"locks":             "命名空间 %s 的发布从现在起冻结",
 		"locked":            "已冻结；用 kubectl altershield freeze unlock %s -n %s 结束",
 		"unlocks":           "%s（命名空间 %s）将结束",

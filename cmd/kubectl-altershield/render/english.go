@@ -130,6 +130,7 @@ func english() map[key]string {
 		"no.freezes":        "no ChangeFreezes",
 		"yes":               "yes",
 		"no":                "no",
+		"would.be":          "would be %s",
 		"locks":             "the releases of namespace %s are frozen from now on",
 		"locked":            "frozen; kubectl altershield freeze unlock %s -n %s ends it",
 		"unlocks":           "%s in namespace %s ends",

@@ -27,8 +27,11 @@ func Settings(list view.SettingList, style Style) string {
 		if setting.Enable {
 			value = "on"
 		}
-		if setting.Content != "" {
+		switch {
+		case setting.Content != "" && setting.Enable:
 			value += " (" + setting.Content + ")"
+		case setting.Content != "":
+			value += " (" + style.text("would.be", setting.Content) + ")"
 		}
 		if setting.Default {
 			usual = style.text("yes")

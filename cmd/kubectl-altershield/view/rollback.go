@@ -78,25 +78,39 @@ func names(to string, number int64, version string) bool {
 	return to == strconv.FormatInt(number, 10) || len(to) >= leastVersion && strings.HasPrefix(version, to)
 }
 
-// obstacle returns why a workload can't go back to the release or version that a user names, which isn't among its targets.
+// obstacle returns why a workload can't go back to what a user names, which isn't among its targets, and what these are.
 func obstacle(facts Facts, targets []string, to string, now time.Time) string {
-	ways := "there is no verified version to go back to"
-	if len(targets) > 0 {
-		ways = "the verified versions are " + strings.Join(namesOf(facts, targets), ", ")
+	why := whyNot(facts, to, now)
+	if len(targets) == 0 {
+		return why
 	}
+	return why + "; the verified versions are " + strings.Join(namesOf(facts, targets), ", ")
+}
+
+// whyNot returns why a workload can't go back to what a user names.
+func whyNot(facts Facts, to string, now time.Time) string {
 	for _, release := range HistoryOf(facts, now).Items {
-		switch {
-		case !names(to, release.Number, release.Version):
-		case facts.Workload != nil && release.Version == decide.ReleaseOf(facts.Workload).Version:
-			return "it has that version now; " + ways
-		case release.RefusedUntil != nil:
-			return fmt.Sprintf("version %s is refused until %s, because release %d was rolled back (%s); %s", release.Version,
-				release.RefusedUntil.UTC().Format(time.RFC3339), release.Number, release.Reason, ways)
-		default:
-			return fmt.Sprintf("release %d, which is %s, isn't verified; %s", release.Number, release.State, ways)
+		if release.Observed || !names(to, release.Number, release.Version) {
+			continue
 		}
+		name := fmt.Sprintf("release %d (version %s)", release.Number, release.Version)
+		switch refused := decide.RefusalOf(rollbacksOf(facts), release.Version, now); {
+		case release.Version == decide.ReleaseOf(facts.Workload).Version:
+			return name + " has the version that runs now"
+		case refused != nil:
+			return fmt.Sprintf("%s is refused until %s, because release %d was rolled back: %s", name, refused.RefusedUntil.UTC().Format(time.RFC3339),
+				refused.Release, joined(string(refused.Reason), refused.Message))
+		case release.State == Success:
+			return name + " is verified, but its content isn't kept any more"
+		}
+		return fmt.Sprintf("%s isn't verified: it is %s", name, joined(string(release.State), release.Reason, release.Why))
 	}
-	return "no such release is known; " + ways
+	return "no such release is known"
+}
+
+// joined joins the parts of a sentence that aren't empty.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
 func namesOf(facts Facts, versions []string) []string {

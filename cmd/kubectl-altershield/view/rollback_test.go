@@ -46,21 +46,32 @@ func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
 }
 
 func TestRollbackSaysWhyItCannotGoTo(t *testing.T) {
-	known := facts(workload(7, "49", isSuspended, wentBack(rollback(6, 7, "b2c3"))), record(7, "49", suspended), record(5, "a1b2"), record(4, "b100", suspended))
-	const ways = "; the verified versions are a1b20000000000000000000000000000 (release 5)"
-	for to, says := range map[string]string{
-		"7":           "it has that version now" + ways,
-		version("49"): "it has that version now" + ways,
-		"6":           "version b2c30000000000000000000000000000 is refused until 2026-11-23T13:41:52Z, because release 6 was rolled back (PodsNotRunning)" + ways,
-		"4":           "release 4, which is Suspend, isn't verified" + ways,
-		"99":          "no such release is known" + ways,
-		"b2":          "no such release is known" + ways, // too short for a version
-	} {
+	back := rollback(6, 8, "a15e")
+	back.Reason, back.Message = "Requested", "admin asked for it"
+	known := facts(workload(8, "c6c4", wentBack(back)), record(8, "c6c4"), record(6, "a15e"), record(5, "bed6", suspended),
+		record(3, "e69b", is("Running", "False", "Superseded", "")))
+	known.Kept = []view.Side{{Release: 6, Version: version("a15e")}, {Release: 1, Version: version("c6c4")}}
+	stored := view.StoredRecord{}
+	stored.Spec.Workload = appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "web-uid"}
+	stored.Spec.Release, stored.Spec.Version, stored.Spec.Outcome = 2, version("d0d0"), "Verified"
+	known.Recorded = []view.StoredRecord{stored}
+	sentences := map[string]string{
+		"8":    "release 8 (version " + version("c6c4") + ") has the version that runs now",
+		"6":    "release 6 (version " + version("a15e") + ") is refused until 2026-11-23T13:41:52Z, because release 6 was rolled back: Requested: admin asked for it",
+		"a15e": "release 6 (version " + version("a15e") + ") is refused until 2026-11-23T13:41:52Z, because release 6 was rolled back: Requested: admin asked for it",
+		"5":    "release 5 (version " + version("bed6") + ") isn't verified: it is Suspend: PodsFailed: pod web-5 failed its check: 5xx above 1%",
+		"3":    "release 3 (version " + version("e69b") + ") isn't verified: it is Superseded: Superseded",
+		"2":    "release 2 (version " + version("d0d0") + ") is verified, but its content isn't kept any more",
+		"99":   "no such release is known",
+		"a15":  "no such release is known", // too short for a version
+	}
+	for to, says := range sentences {
 		_, err := view.RollbackOf(known, to, now)
 		NewWithT(t).Expect(err).To(MatchError("deployment/web can't go back to " + to + ": " + says))
 	}
-	_, err := view.RollbackOf(facts(workload(7, "49"), record(7, "49")), "99", now)
-	NewWithT(t).Expect(err).To(MatchError("deployment/web can't go back to 99: no such release is known; there is no verified version to go back to"))
+	known.Records = append(known.Records, record(4, "b100"))
+	_, err := view.RollbackOf(known, "99", now)
+	NewWithT(t).Expect(err).To(MatchError("deployment/web can't go back to 99: no such release is known; the verified versions are " + version("b100") + " (release 4)"))
 }
 
 func TestRollbackNamesWhatIsInItsWay(t *testing.T) {
