@@ -46,6 +46,8 @@ type Write struct {
 	Batch      *Batch
 	// PodOver reports whether a pod is Failed or Succeeded: it no longer runs, but isn't deleted.
 	PodOver bool
+	// PodRuns reports whether a pod is Running.
+	PodRuns bool
 	// Ended is the UID of an object that was deleted, or of a record with a deletion timestamp.
 	Ended string
 }

@@ -179,6 +179,7 @@ func (w *Write) take(event *auditv1.Event) error {
 	case kind == "Pod":
 		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
 		w.PodOver = phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)
+		w.PodRuns = phase == string(corev1.PodRunning)
 	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
 	case w.Ended != "":

@@ -106,7 +106,7 @@ func TestNextKnowsWhetherAPodIsOver(t *testing.T) {
 	for phase, over := range map[string]bool{"Failed": true, "Succeeded": true, "Running": false, "Pending": false} {
 		writes, err := logged(t, strings.Replace(evicted, `"Failed"`, strconv.Quote(phase), 1)).Next()
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Name": Equal("cart-1"), "PodOver": Equal(over)})), phase)
+		g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Name": Equal("cart-1"), "PodOver": Equal(over), "PodRuns": Equal(phase == "Running")})), phase)
 	}
 }
 

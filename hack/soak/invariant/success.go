@@ -45,7 +45,7 @@ type success struct {
 	system  System
 	at      map[string]*verified       // by the UID of the ChangeWorkload
 	batches map[string]map[string]seen // by that and the UID of the ChangePod
-	over    map[string]time.Time       // the end of pods, by namespace and name
+	over    map[string]end             // the end of pods, by namespace and name
 	unsure  map[string]bool            // the batches whose last write has no answer, by namespace and name: it may have ended their checks
 }
 
@@ -53,7 +53,7 @@ type success struct {
 // is seen; and whether it gets there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
 // each alive: neither Failed, like an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {
-	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]time.Time{}, unsure: map[string]bool{}}
+	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]end{}, unsure: map[string]bool{}}
 	var last time.Time
 	for _, write := range writes {
 		last = write.Time
@@ -97,12 +97,24 @@ func (s *success) see(write history.Write) {
 	s.blame(batch.Workload, write.Time)
 }
 
+// end is when a pod ended, and whether it was deleted.
+type end struct {
+	at      time.Time
+	deleted bool
+}
+
 // end records the end of a pod.
 func (s *success) end(write history.Write) {
 	pod := write.Namespace + "/" + write.Name
-	gone := write.Verb == "delete" && write.Subresource == "" || write.PodOver
-	if _, known := s.over[pod]; gone && !known {
-		s.over[pod] = write.Time
+	known, ended := s.over[pod]
+	deleted := write.Verb == "delete" && write.Subresource == ""
+	switch {
+	case !ended && (deleted || write.PodOver):
+		s.over[pod] = end{write.Time, deleted}
+	case ended && deleted:
+		s.over[pod] = end{known.at, true}
+	case ended && !known.deleted && write.PodRuns: // KWOK made it ready when it was evicted; no kubelet brings a pod back
+		delete(s.over, pod)
 	}
 }
 
@@ -167,7 +179,7 @@ func (s *success) passed(write history.Write) int {
 		judged := s.system.awake(batch.failed, write.Asked) > cacheLag
 		for _, pod := range batch.Pods {
 			over, ended := s.over[write.Namespace+"/"+pod]
-			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over, write.Asked) > podLag {
+			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over.at, write.Asked) > podLag {
 				continue
 			}
 			passed++

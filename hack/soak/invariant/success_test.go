@@ -86,13 +86,23 @@ func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	pod := func(verb, subresource string, over bool) history.Write {
 		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", PodOver: over}
 	}
-	then := func(write history.Write, delay time.Duration) []string {
-		return invariant.Success(newStory().
-			batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil).
-			write(write).after(delay).
+	after := func(delay time.Duration, writes ...history.Write) []string {
+		story := newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil)
+		for _, write := range writes {
+			story = story.write(write)
+		}
+		return invariant.Success(story.after(delay).
 			record("a", 1, "Success", "AllPodsPassed", 2, 2).writes, system()).Violations
 	}
+	then := func(write history.Write, delay time.Duration) []string { return after(delay, write) }
+	evicted, runs, deleted := pod("patch", "status", true), pod("patch", "status", false), pod("delete", "", false)
+	runs.PodRuns = true
 	g := NewWithT(t)
+	g.Expect(after(time.Minute, evicted, runs)).To(BeEmpty(), "it runs again")
+	g.Expect(after(time.Minute, evicted, runs, evicted)).To(HaveLen(1))
+	g.Expect(after(time.Minute, deleted, runs)).To(HaveLen(1), "until its grace period ends")
+	g.Expect(after(time.Minute, evicted, deleted, runs)).To(HaveLen(1))
+	g.Expect(after(time.Minute, evicted, pod("patch", "", false))).To(HaveLen(1), "another write")
 	g.Expect(then(pod("patch", "status", false), time.Minute)).To(BeEmpty())
 	g.Expect(then(pod("patch", "status", true), 5*time.Second)).To(BeEmpty(), "it may not have been seen")
 	g.Expect(then(pod("patch", "status", true), 6*time.Second)).To(ConsistOf(ContainSubstring("1 live ones in its batches, of 2 desired")))
