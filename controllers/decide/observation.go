@@ -112,7 +112,7 @@ func (o *Observation) outOfControl() (reason, message string) {
 		return appv1alpha1.ReasonKindNotObserved,
 			"the mode of the kind " + o.Kind + " is no longer Observe: its observed releases are not checked any further"
 	case o.NotEnforced:
-		return appv1alpha1.ReasonKindNotEnforced, "the mode of the kind " + o.Kind + " is not Enforce: its releases are not checked"
+		return appv1alpha1.ReasonKindNotEnforced, "no ControlledKind with the mode Enforce has the kind " + o.Kind + ": its releases are not checked"
 	}
 	return appv1alpha1.ReasonNamespaceOptedOut,
 		"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked"

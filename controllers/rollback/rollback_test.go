@@ -438,7 +438,8 @@ func TestRollBackReturnsAnObstacle(t *testing.T) {
 		{"to a version that was never verified", request("Requested", "b"), sleep(), append(healthy, optedIn()), "UnknownVersion",
 			`deployment sleep can't go back to version "b", which is not among its available verified versions: a`},
 		{"to a version that is refused", request("Requested", "a"), sleep(annotation("rollbacks", refused)), append(healthy, optedIn()), "UnknownVersion",
-			`deployment sleep can't go back to version "a", which is not among its available verified versions`},
+			`deployment sleep can't go back to version "a", which is not among its available verified versions; it is refused until ` +
+				"2026-11-22T10:00:00Z, because release 1 was rolled back: release it with the label altershield.defense.antgroup.com/ignored-suspend=true"},
 		{"to the version that it is at", request("Requested", versionOfBad), sleep(), append(healthy, optedIn(), kept(versionOfBad, "bad", 2)), "UnknownVersion",
 			`deployment sleep can't go back to version "` + versionOfBad + `", which is not among its available verified versions: a`},
 		{"on the request of an unknown user", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",

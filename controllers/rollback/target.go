@@ -23,6 +23,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -124,7 +125,7 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return contents[version] == nil })
 	switch {
 	case request.To != "" && !slices.Contains(targets, request.To):
-		return target{}, unknownVersion(request, targets)
+		return target{}, unknownVersion(request, targets, decide.RefusalOf(scene.past.Rollbacks, request.To, r.Clock.Now()))
 	case request.To != "":
 		return target{content: contents[request.To], version: request.To}, nil
 	case len(targets) == 0:
@@ -133,10 +134,15 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	return target{content: contents[targets[0]], version: targets[0]}, nil
 }
 
-func unknownVersion(request Request, targets []string) error {
+// unknownVersion returns the obstacle that the requested version isn't among the targets. refused is why it is refused, nil if it isn't.
+func unknownVersion(request Request, targets []string, refused *appv1alpha1.Rollback) error {
 	message := fmt.Sprintf("%s can't go back to version %q, which is not among its available verified versions", request.phrase(), request.To)
 	if len(targets) > 0 {
 		message += ": " + strings.Join(targets, ", ")
+	}
+	if refused != nil {
+		message += fmt.Sprintf("; it is refused until %s, because release %d was rolled back: release it with the label %s=true",
+			refused.RefusedUntil.UTC().Format(time.RFC3339), refused.Release, appv1alpha1.LabelIgnoredSuspend)
 	}
 	return &Obstacle{ObstacleUnknownVersion, message}
 }
