@@ -52,7 +52,10 @@ func isSameCheck(a, b *appv1alpha1.CheckResult) bool { return a.Policy == b.Poli
 // enforce has the failures of a policy's checks count if its failWhen agrees and the mode wasn't lowered since. What counted before still does.
 // The results are in the order of the checks.
 func enforce(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult, rules *rule.Compiler) {
-	counts := failsPods(policy.FailWhen, results, rules)
+	isNew := func(result appv1alpha1.CheckResult) bool {
+		return result.Verdict == appv1alpha1.CheckFail && !result.Enforced
+	}
+	counts := slices.ContainsFunc(results, isNew) && failsPods(policy.FailWhen, results, rules)
 	for i := range results {
 		result := &results[i]
 		mode := LowerMode(result.Mode, LowerMode(policy.Mode, policy.Checks[i].Mode))
@@ -67,20 +70,13 @@ func failsPods(failWhen string, results []appv1alpha1.CheckResult, rules *rule.C
 	if failWhen == "" {
 		return true
 	}
-	for _, end := range []appv1alpha1.CheckVerdict{appv1alpha1.CheckPass, appv1alpha1.CheckFail, appv1alpha1.CheckInconclusive, appv1alpha1.CheckSkipped} {
-		verdicts := make(map[string]string, len(results))
-		for i := range results {
-			verdict := results[i].Verdict
-			if verdict == appv1alpha1.CheckPending {
-				verdict = end
-			}
-			verdicts[results[i].Name] = string(verdict)
-		}
-		if holds, err := rules.FailWhen(failWhen, verdicts); err == nil && !holds {
-			return false
+	verdicts, pending := make(map[string]string, len(results)), []string(nil)
+	for i := range results {
+		if verdicts[results[i].Name] = string(results[i].Verdict); results[i].Verdict == appv1alpha1.CheckPending {
+			pending = append(pending, results[i].Name)
 		}
 	}
-	return true
+	return rules.FailsAnyhow(failWhen, verdicts, pending)
 }
 
 // tell has a result say what was found. The numbers change only with the text: while a check goes on, a result isn't written for them alone.

@@ -18,11 +18,13 @@ package rule
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 )
 
@@ -65,6 +67,44 @@ func (c *Compiler) FailWhen(expression string, verdicts map[string]string) (bool
 		return false, fmt.Errorf("evaluating failWhen: %w", err)
 	}
 	return holds, nil
+}
+
+// maxPending is how many pending checks a failWhen may read before it counts: each may get four verdicts.
+const maxPending = 4
+
+// FailsAnyhow reports whether failed checks fail their pods whatever verdicts the pending ones will have. A failWhen that can't be evaluated excuses
+// nothing. It waits while too many of the checks that it reads are pending.
+func (c *Compiler) FailsAnyhow(expression string, verdicts map[string]string, pending []string) bool {
+	read := slices.DeleteFunc(slices.Clone(pending), func(name string) bool { return !c.reads(expression, name) })
+	if len(read) > maxPending {
+		return false
+	}
+	return c.failsFor(expression, maps.Clone(verdicts), read)
+}
+
+// reads reports whether an expression may read the verdict of a check.
+func (c *Compiler) reads(expression, check string) bool {
+	compiled := c.combination(expression)
+	return compiled.err == nil && slices.ContainsFunc(compiled.condition.Reads(varChecks), func(path []string) bool {
+		return len(path) == 0 || path[0] == check
+	})
+}
+
+// failsFor reports whether failed checks fail their pods for each combination of verdicts of the pending ones.
+func (c *Compiler) failsFor(expression string, verdicts map[string]string, pending []string) bool {
+	if len(pending) == 0 {
+		holds, err := c.FailWhen(expression, verdicts)
+		return err != nil || holds
+	}
+	for _, verdict := range []appv1alpha1.CheckVerdict{
+		appv1alpha1.CheckPass, appv1alpha1.CheckFail, appv1alpha1.CheckInconclusive, appv1alpha1.CheckSkipped,
+	} {
+		verdicts[pending[0]] = string(verdict)
+		if !c.failsFor(expression, verdicts, pending[1:]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Compiler) combination(expression string) combination {

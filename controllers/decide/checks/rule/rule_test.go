@@ -155,6 +155,31 @@ func TestFailWhen(t *testing.T) {
 	}
 }
 
+func TestFailsAnyhow(t *testing.T) {
+	compiler := newCompiler(t)
+	for expression, fails := range map[string]bool{
+		"checks.a == 'Fail'":                                                     true,
+		"checks.a == 'Fail' && checks.b == 'Fail'":                               false,
+		"checks.a == 'Fail' || checks.b == 'Fail'":                               true,
+		"checks.a == 'Fail' && !(checks.b == 'Pass' && checks.c == 'Fail')":      false, // two pending ones may differ
+		"checks.a == 'Fail' && !(checks.b == 'Pass' && checks.b == 'Fail')":      true,
+		"checks.filter(name, checks[name] == 'Fail').size() >= 1":                true,
+		"checks.filter(name, checks[name] == 'Fail').size() >= 2":                false,
+		"checks.a == 'Fail' && checks.b in ['Pass', 'Fail', 'Skipped']":          false, // Inconclusive
+		"checks.a == 'Fail' && checks.nope == 'Fail'":                            true,  // excuses nothing
+		"checks.b in ['Pass', 'Fail', 'Inconclusive', 'Skipped'] && 1 < 2":       true,
+		"checks.a == 'Fail' && (checks.b != 'Pass' || checks.c in ['', 'Pass'])": false,
+	} {
+		verdicts := map[string]string{"a": "Fail", "b": "Pending", "c": "Pending"}
+		NewWithT(t).Expect(compiler.FailsAnyhow(expression, verdicts, []string{"b", "c"})).To(Equal(fails), expression)
+		NewWithT(t).Expect(verdicts).To(Equal(map[string]string{"a": "Fail", "b": "Pending", "c": "Pending"}))
+	}
+	many, verdicts := []string{"b", "c", "d", "e", "f"}, map[string]string{"a": "Fail", "b": "Pending", "c": "Pending", "d": "Pending", "e": "Pending", "f": "Pending"}
+	NewWithT(t).Expect(compiler.FailsAnyhow("checks.a == 'Fail' || checks.b == 'Fail'", verdicts, many)).To(BeTrue(), "it reads few of them")
+	NewWithT(t).Expect(compiler.FailsAnyhow("checks.exists(name, checks[name] == 'Fail')", verdicts, many)).To(BeFalse(), "it may read all")
+	NewWithT(t).Expect(compiler.FailsAnyhow("checks.exists(name, checks[name] == 'Fail')", verdicts, many[1:])).To(BeTrue())
+}
+
 func TestFailWhenProblemsNameChecksThatAreMissing(t *testing.T) {
 	g, compiler := NewWithT(t), newCompiler(t)
 	names := []string{"errors", "queue"}
