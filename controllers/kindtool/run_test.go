@@ -144,16 +144,16 @@ creation of CloneSet web
 release: yes, version 0ac1ff7edc4b3380391c2d5c71eca3ab; changed: /spec/template
 pods: those that status.labelSelector selects, limited to the release by the label admission-webhook-altershield.antgroup.com/version=0ac1ff7edc4b3380391c2d5c71eca3ab
 hold: add /spec/updateStrategy {"paused":true}
-health: Unknown (the object has neither a condition Ready nor counts of updated and ready pods)
+health: Unknown (the object has no status)
 rules: passed
 `, ""},
 		{"what is paused", "test --kind samples/cloneset.yaml -f new --old old",
 			map[string]string{"old": clone, "new": replace(clone, "{replicas: 2", "{updateStrategy: {paused: true}, replicas: 3")}, `
 update of CloneSet web
 ` + observes + `release: no
-pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version=
+pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version, whose value isn't known yet
 hold: already paused
-health: Unknown (the object has neither a condition Ready nor counts of updated and ready pods)
+health: Unknown (the object has no status)
 rules: passed
 `, ""},
 		{"what another controls", "test --kind samples/cloneset.yaml -f new", map[string]string{"new": replace(clone, "{name: web",
@@ -164,9 +164,9 @@ ignored: another object controls it
 		{"nothing to release", "test --kind samples/cloneset.yaml -f new --old old", map[string]string{"old": clone, "new": replace(clone, "template:", "other:")}, `
 update of CloneSet web
 ` + observes + `release: no, the object has none of the templates and fields
-pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version=
+pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version, whose value isn't known yet
 hold: add /spec/updateStrategy {"paused":true}
-health: Unknown (the object has neither a condition Ready nor counts of updated and ready pods)
+health: Unknown (the object has no status)
 rules: passed
 `, ""},
 		{"a label that is dropped", "test --kind kind --crd crd -f -", map[string]string{"-": replace(service, "serving.knative.dev", "example.com"), "crd": pruning, "kind": `
@@ -180,7 +180,7 @@ release: yes, version 0ac1ff7edc4b3380391c2d5c71eca3ab; changed: /spec/template
 warning: the CRD drops the version label of spec.template: set release.identity
 pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version=0ac1ff7edc4b3380391c2d5c71eca3ab
 hold: not supported; only the next release is denied
-health: Unknown (the object has neither a condition Ready nor counts of updated and ready pods)
+health: Unknown (the object has no status)
 rules: passed
 `, ""},
 	} {

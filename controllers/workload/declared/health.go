@@ -103,6 +103,8 @@ func (h health) usual(object map[string]any, generation int64, deleted bool) (wo
 		return workload.HealthInProgress, conditions["Ready"].text("Ready")
 	case complete:
 		return workload.HealthCurrent, "all pods are updated and ready"
+	case object["status"] == nil:
+		return workload.HealthUnknown, "the object has no status"
 	default:
 		return workload.HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"
 	}

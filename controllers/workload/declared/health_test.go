@@ -35,6 +35,7 @@ func TestKindHealthByTheUsualSigns(t *testing.T) {
 	}{
 		{"nothing to go by", "kubernetesclusters", "{metadata: {generation: 3}, status: {observedGeneration: 3, phase: Running}}", workload.HealthUnknown,
 			"the object has neither a condition Ready nor counts of updated and ready pods"},
+		{"no status", "kubernetesclusters", "{metadata: {generation: 3}, spec: {}}", workload.HealthUnknown, "the object has no status"},
 		{"a generation that wasn't seen", "clonesets", "{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}",
 			workload.HealthInProgress, "the controller has not observed the latest generation"},
 		{"a generation that is a string", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: '2'}}", workload.HealthInProgress,

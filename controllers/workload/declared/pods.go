@@ -190,6 +190,9 @@ func (k *kind) PodsChanged(before, after client.Object) bool {
 func (k *kind) DescribePods(object client.Object) string {
 	label, value := k.pods.release(object)
 	ofRelease := fmt.Sprintf("the label %s=%s", label, value)
+	if value == "" {
+		ofRelease = fmt.Sprintf("the label %s, whose value isn't known yet", label)
+	}
 	switch k.pods.by {
 	case appv1alpha1.PodsByLabel:
 		return fmt.Sprintf("those with the label %s=%s, limited to the release by %s", k.pods.key, object.GetName(), ofRelease)
