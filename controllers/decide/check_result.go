@@ -70,13 +70,11 @@ func failsPods(failWhen string, results []appv1alpha1.CheckResult, rules *rule.C
 	if failWhen == "" {
 		return true
 	}
-	verdicts, pending := make(map[string]string, len(results)), []string(nil)
+	verdicts := make(map[string]string, len(results))
 	for i := range results {
-		if verdicts[results[i].Name] = string(results[i].Verdict); results[i].Verdict == appv1alpha1.CheckPending {
-			pending = append(pending, results[i].Name)
-		}
+		verdicts[results[i].Name] = string(results[i].Verdict)
 	}
-	return rules.FailsAnyhow(failWhen, verdicts, pending)
+	return rules.FailsAnyhow(failWhen, verdicts)
 }
 
 // tell has a result say what was found. The numbers change only with the text: while a check goes on, a result isn't written for them alone.

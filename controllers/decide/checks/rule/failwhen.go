@@ -74,20 +74,20 @@ const maxPending = 4
 
 // FailsAnyhow reports whether failed checks fail their pods whatever verdicts the pending ones will have. A failWhen that can't be evaluated excuses
 // nothing. It waits while too many of the checks that it reads are pending.
-func (c *Compiler) FailsAnyhow(expression string, verdicts map[string]string, pending []string) bool {
-	read := slices.DeleteFunc(slices.Clone(pending), func(name string) bool { return !c.reads(expression, name) })
-	if len(read) > maxPending {
-		return false
-	}
-	return c.failsFor(expression, maps.Clone(verdicts), read)
-}
-
-// reads reports whether an expression may read the verdict of a check.
-func (c *Compiler) reads(expression, check string) bool {
+func (c *Compiler) FailsAnyhow(expression string, verdicts map[string]string) bool {
 	compiled := c.combination(expression)
-	return compiled.err == nil && slices.ContainsFunc(compiled.condition.Reads(varChecks), func(path []string) bool {
-		return len(path) == 0 || path[0] == check
-	})
+	if compiled.err != nil {
+		return true
+	}
+	paths := compiled.condition.Reads(varChecks)
+	var pending []string
+	for name, verdict := range verdicts {
+		isRead := slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 || path[0] == name })
+		if isRead && verdict == string(appv1alpha1.CheckPending) {
+			pending = append(pending, name)
+		}
+	}
+	return len(pending) <= maxPending && c.failsFor(expression, maps.Clone(verdicts), pending)
 }
 
 // failsFor reports whether failed checks fail their pods for each combination of verdicts of the pending ones.
