@@ -56,10 +56,8 @@ type Observation struct {
 	OnSuspension, ParksSuspended bool
 	// Parked reports whether the release is parked and its rollout held, Remaining whether pods have yet to come back.
 	Parked, Remaining bool
-	// First are the first nodes of a release that waits for them.
-	First []string
-	// Let is how many pods of the release there may be by the step that it is at; nil where it isn't paced by its nodes, or no more come now.
-	Let *int32
+	// Turn reports whether the release replaces pods on its first nodes, or as far as its step lets them come back with it.
+	Turn bool
 	// Blocked reports whether a pod that had its time keeps the workload from going on, and Unblock when to look for one again.
 	Blocked bool
 	Unblock time.Duration
@@ -89,7 +87,7 @@ func Decide(seen Observation) Decision {
 	if !seen.Parked {
 		decision.leave(seen)
 	}
-	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || len(seen.First) > 0 || seen.Let != nil
+	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || seen.Turn
 	decision.Wait = sooner(decision.Wait, seen.Unblock)
 	for _, known := range seen.Rollbacks {
 		if seen.Verified && known.Version == seen.Release.Version && known.Release < seen.Release.Number {

@@ -56,7 +56,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 			continue
 		}
 		seen.Verified = decide.IsSettled(workload)
-		seen.First, seen.Let = decide.AwaitedFirstNodes(workload), rollback.LetBySteps(workload)
+		seen.Turn = rollback.TurnOf(workload) != nil
 		seen.Over = seen.Verified && !r.Kind.Rollout(object).Rolling
 		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(object) {
 			seen.Failures = decide.FailureOf(&workload.Status)

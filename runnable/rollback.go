@@ -150,8 +150,7 @@ func (r *Rollback) stop(
 }
 
 // delete deletes the next pod of a parked release, the next ones on the first nodes of a release, or one that keeps the workload from going
-// on. It reports an obstacle once, and returns when
-// to try again.
+// on. It reports an obstacle once, and returns when to try again.
 func (r *Rollback) delete(ctx context.Context, object client.Object, seen Observation) (again time.Duration, err error) {
 	key, asked := client.ObjectKeyFromObject(object), attempt{object.GetUID(), seen.Release, deletion}
 	obstacle := rollback.DataObstacleOf(object, r.Kind) // needs no call
@@ -160,7 +159,7 @@ func (r *Rollback) delete(ctx context.Context, object client.Object, seen Observ
 			return left, nil
 		}
 		again, err = r.Roller.DeletePod(ctx, rollback.PodRequest{
-			Kind: r.Kind, Workload: key, From: seen.Release, Failed: seen.Failures != "", Park: seen.Parked, First: seen.First, Let: seen.Let, Patience: seen.Patience,
+			Kind: r.Kind, Workload: key, From: seen.Release, Failed: seen.Failures != "", Park: seen.Parked, Turn: seen.Turn, Patience: seen.Patience,
 		})
 	}
 	if obstacle == nil && !errors.As(err, &obstacle) {

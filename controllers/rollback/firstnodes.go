@@ -42,60 +42,52 @@ func (r *Roller) deleteNext(ctx context.Context, request PodRequest, object clie
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return 0, err
 	}
-	if request.First, request.Let, err = r.liveTurn(ctx, request); err != nil || !request.waits(object) {
+	turn, err := r.liveTurn(ctx, request)
+	if err != nil || turn == nil || !waits(object, request.From, *turn) {
 		return 0, err
 	}
 	pods, err := bound.Pods(ctx, r.Live, object)
 	if err != nil {
 		return 0, err
 	}
-	turn := decide.Turn{
-		Version: request.From.Version, Nodes: request.First, Let: request.Let, Desired: int(rollout.Desired), Unavailable: bound.MaxUnavailable(object),
-		MinReadySeconds: rollout.MinReadySeconds,
-	}
+	turn.Desired, turn.Unavailable, turn.MinReadySeconds = int(rollout.Desired), bound.MaxUnavailable(object), rollout.MinReadySeconds
 	next, left := turn.Next(pods, r.Clock.Now())
 	for _, pod := range next {
-		if err := r.deletePod(ctx, request, object, pod); err != nil {
+		if err := r.deletePod(ctx, request.Kind, object, pod, reasonOf(*turn, request.From, pod)); err != nil {
 			return 0, err
 		}
 	}
-	if left > 0 && !request.hasEnough(pods) {
+	if left > 0 && !hasEnough(*turn, pods) {
 		again = turnWait
 	}
 	return again, nil
 }
 
 // waits reports whether the rollout of a release is paused for its first nodes, or else for a step and for nothing besides.
-func (p PodRequest) waits(object client.Object) bool {
+func waits(object client.Object, release decide.Release, turn decide.Turn) bool {
 	annotations := object.GetAnnotations()
-	if len(p.First) > 0 {
+	if len(turn.Nodes) > 0 {
 		selector, _ := decide.FirstNodesOf(annotations)
-		return selector != nil && decide.StartsOnFirstNodes(annotations, p.From.Number)
+		return selector != nil && decide.StartsOnFirstNodes(annotations, release.Number)
 	}
-	paced := appv1alpha1.PacedOf(annotations, p.From.Number)
-	return p.Let != nil && paced != nil && paced.Lever == appv1alpha1.LeverNodes && !workloadpatch.IsHeld(object)
+	paced := appv1alpha1.PacedOf(annotations, release.Number)
+	return paced != nil && paced.Lever == appv1alpha1.LeverNodes && !workloadpatch.IsHeld(object)
 }
 
 // hasEnough reports whether there are all pods of the release that its step lets come: the next step brings an event.
-func (p PodRequest) hasEnough(pods []corev1.Pod) bool {
+func hasEnough(turn decide.Turn, pods []corev1.Pod) bool {
 	have := int32(0)
 	for i := range pods {
-		if pods[i].DeletionTimestamp == nil && pods[i].Labels[appv1alpha1.LabelVersion] == p.From.Version {
+		if pods[i].DeletionTimestamp == nil && pods[i].Labels[appv1alpha1.LabelVersion] == turn.Version {
 			have++
 		}
 	}
-	return p.Let != nil && have >= *p.Let
+	return turn.Let != nil && have >= *turn.Let
 }
 
-// cause returns the cause of the deletions of a request, and its explanation.
-func (p PodRequest) cause(pod *corev1.Pod) (cause, why string) {
-	switch {
-	case len(p.First) > 0:
-		return causeFirstNodes, fmt.Sprintf("release %d starts on node %s", p.From.Number, pod.Spec.NodeName)
-	case p.Let != nil:
-		return causeStep, fmt.Sprintf("the step of release %d lets it come back with the release", p.From.Number)
-	case p.Park:
-		return causePark, fmt.Sprintf("release %d is parked, so it comes back with the template from before", p.From.Number)
+func reasonOf(turn decide.Turn, release decide.Release, pod *corev1.Pod) reason {
+	if len(turn.Nodes) > 0 {
+		return reason{causeFirstNodes, fmt.Sprintf("release %d starts on node %s", release.Number, pod.Spec.NodeName)}
 	}
-	return causeUnstick, "it was not ready in time and kept the rollout from going on"
+	return reason{causeStep, fmt.Sprintf("the step of release %d lets it come back with the release", release.Number)}
 }

@@ -51,10 +51,8 @@ type PodRequest struct {
 	Failed bool
 	// Park reports whether all pods of a parked release are deleted in turn. Otherwise only a pod is that keeps the workload from going on.
 	Park bool
-	// First are the first nodes of a release, on which pods of other versions are deleted; nil for the other causes.
-	First []string
-	// Let is how many pods of the release there may be by the step that it is at; nil where it isn't paced by its nodes.
-	Let *int32
+	// Turn reports whether pods of other versions are deleted as the record of the release says: see TurnOf.
+	Turn bool
 	// Patience is how long such a pod may take to become ready.
 	Patience decide.Patience
 }
@@ -69,7 +67,7 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if decide.ReleaseOf(object) != request.From || object.GetDeletionTimestamp() != nil {
 		return 0, nil // its event brings the next decision
 	}
-	if len(request.First) > 0 || request.Let != nil {
+	if request.Turn {
 		return r.deleteNext(ctx, request, object)
 	}
 	ordinals, ok := workload.OrdinalsOf(request.Kind, object)
@@ -89,7 +87,11 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
 		return 0, obstacle
 	}
-	return turnWait, r.deletePod(ctx, request, object, next)
+	why := reason{causeUnstick, "it was not ready in time and kept the rollout from going on"}
+	if request.Park {
+		why = reason{causePark, fmt.Sprintf("release %d is parked, so it comes back with the template from before", request.From.Number)}
+	}
+	return turnWait, r.deletePod(ctx, request.Kind, object, next, why)
 }
 
 // stopped reports whether the release is not parked any more, or the namespace was opted out. The error is an Obstacle where a pod that
@@ -150,8 +152,11 @@ func (r *Roller) next(
 	return pod, again, nil
 }
 
+// reason says why a pod is deleted: the cause for metrics, and a text for users.
+type reason struct{ cause, text string }
+
 // deletePod deletes a pod as it was read: one that became ready meanwhile stays.
-func (r *Roller) deletePod(ctx context.Context, request PodRequest, object client.Object, pod *corev1.Pod) error {
+func (r *Roller) deletePod(ctx context.Context, kind workload.Kind, object client.Object, pod *corev1.Pod, why reason) error {
 	err := r.Client.Delete(ctx, pod, client.DisableReadYourWritesConsistency, // the cache may not hold it
 		client.Preconditions{UID: &pod.UID, ResourceVersion: ptr.To(pod.ResourceVersion)})
 	switch {
@@ -162,8 +167,7 @@ func (r *Roller) deletePod(ctx context.Context, request PodRequest, object clien
 	case err != nil:
 		return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	cause, why := request.cause(pod)
-	r.Metrics.pods.WithLabelValues(request.Kind.GroupVersionKind().Kind, cause).Inc()
-	r.Recorder.Record(events.PodDeleted(object, pod, why))
+	r.Metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, why.cause).Inc()
+	r.Recorder.Record(events.PodDeleted(object, pod, why.text))
 	return nil
 }

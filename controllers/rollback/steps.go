@@ -43,15 +43,25 @@ func LetBySteps(record *appv1alpha1.ChangeWorkload) *int32 {
 	return &steps.Target
 }
 
-// liveTurn returns the first nodes that a release waits for, and how many pods of it there may be, by the record on the API server.
-func (r *Roller) liveTurn(ctx context.Context, request PodRequest) (first []string, let *int32, err error) {
+// TurnOf returns whose pods a release replaces now: those on the first nodes that it waits for, or on any nodes as far as its step lets them come
+// back with the release. It returns nil where it replaces none.
+func TurnOf(record *appv1alpha1.ChangeWorkload) *decide.Turn {
+	turn := &decide.Turn{Version: record.Spec.Reversion, Nodes: decide.AwaitedFirstNodes(record), Let: LetBySteps(record)}
+	if len(turn.Nodes) == 0 && turn.Let == nil {
+		return nil
+	}
+	return turn
+}
+
+// liveTurn returns the turn of a release by its record on the API server.
+func (r *Roller) liveTurn(ctx context.Context, request PodRequest) (*decide.Turn, error) {
 	key := client.ObjectKey{Namespace: request.Workload.Namespace, Name: workload.RecordName(request.Kind, request.Workload.Name, request.From.Version)}
 	var record appv1alpha1.ChangeWorkload
 	if err := r.Live.Get(ctx, key, &record); err != nil {
-		return nil, nil, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
+		return nil, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
 	}
 	if record.Spec.Release != request.From.Number {
-		return nil, nil, nil
+		return nil, nil
 	}
-	return decide.AwaitedFirstNodes(&record), LetBySteps(&record), nil
+	return TurnOf(&record), nil
 }
