@@ -351,7 +351,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		ControlledKinds:      &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
 		ChangeFreezes:        &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace},
 		ReleasePolicies:      &releasepolicy.Validator{Kinds: kinds, Namespace: opts.namespace},
-		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules},
+		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules, Live: mgr.GetAPIReader()},
 		BreakGlasses:         breakglass.Attributor{},
 		ChangeApprovals:      &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
 		ChangeVerdicts:       changeverdict.Attributor{Clock: clock.RealClock{}},

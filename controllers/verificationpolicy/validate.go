@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -39,10 +40,12 @@ type Validator struct {
 	// Namespace is the namespace of the operator.
 	Namespace string
 	Rules     *rule.Compiler
+	// Live reads VerificationSources on the API server: only the leader watches them.
+	Live client.Reader
 }
 
 // Handle admits or denies a VerificationPolicy that is created or updated.
-func (v *Validator) Handle(_ context.Context, request review.Request) review.Response {
+func (v *Validator) Handle(ctx context.Context, request review.Request) review.Response {
 	var policy appv1alpha1.VerificationPolicy
 	if err := json.Unmarshal(request.Object.Raw, &policy); err != nil {
 		return review.Errored(http.StatusBadRequest, fmt.Errorf("decoding VerificationPolicy %s: %w", request.Name, err))
@@ -52,7 +55,27 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	if problems := append(verification.Problems(&policy, v.Namespace), problems(&policy, v.Rules)...); len(problems) > 0 {
 		return review.Denied(fmt.Sprintf("VerificationPolicy %s: %s", policy.Name, strings.Join(problems, "; ")))
 	}
-	return review.Allowed("").WithWarnings(append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy, v.Namespace)...)...)
+	warnings := append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy)...)
+	if policy.Namespace != v.Namespace {
+		warnings = append(warnings, v.unconfined(ctx, &policy)...)
+	}
+	return review.Allowed("").WithWarnings(warnings...)
+}
+
+// unconfined warns of queries that their source doesn't answer for a policy of another namespace than the operator's.
+func (v *Validator) unconfined(ctx context.Context, policy *appv1alpha1.VerificationPolicy) (warnings []string) {
+	for i := range policy.Spec.Checks {
+		query := policy.Spec.Checks[i].Query
+		if query == nil {
+			continue
+		}
+		var source appv1alpha1.VerificationSource
+		err := v.Live.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: query.SourceRef.Name}, &source)
+		if err != nil || source.Spec.Prometheus == nil || !source.Spec.Prometheus.EnforceNamespace {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))
+		}
+	}
+	return warnings
 }
 
 // problems returns why the expressions and matchers of a policy are unusable, each with its place; none if all are usable.
@@ -82,16 +105,13 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 	return found
 }
 
-// advice warns of modes without an effect, of checks without the time to fail or to end, and of queries that most sources don't answer.
-func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []string) {
+// advice warns of modes without an effect, and of checks without the time to fail or to end.
+func advice(policy *appv1alpha1.VerificationPolicy) (warnings []string) {
 	spec := &policy.Spec
 	for i := range spec.Checks {
 		check := &spec.Checks[i]
 		if short := shortOfTime(spec, check); short != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s %s", i, field(check.Type), short))
-		}
-		if check.Query != nil && policy.Namespace != system {
-			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))
 		}
 		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))

@@ -56,6 +56,9 @@ func TestValidator(t *testing.T) {
 		change(&spec)
 		return spec
 	}
+	confined, open := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "confined"}}, &appv1alpha1.VerificationSource{}
+	confined.Spec.Prometheus = &appv1alpha1.PrometheusSource{EnforceNamespace: true}
+	open.Namespace, open.Name = system, "open"
 	for _, row := range []struct {
 		name, namespace string
 		spec            appv1alpha1.VerificationPolicySpec
@@ -92,6 +95,14 @@ func TestValidator(t *testing.T) {
 		}), "", nil},
 		{"a query of one's own", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { query(&spec.Checks[0]) }), "",
 			[]string{"spec.checks[0].query is answered only by a source with spec.prometheus.enforceNamespace"}},
+		{"a query of a source that is confined", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			query(&spec.Checks[0])
+			spec.Checks[0].Query.SourceRef.Name = "confined"
+		}), "", nil},
+		{"a query of a source that isn't confined", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			query(&spec.Checks[0])
+			spec.Checks[0].Query.SourceRef.Name = "open"
+		}), "", []string{"spec.checks[0].query is answered only by a source with spec.prometheus.enforceNamespace"}},
 		{"a query of the platform", system, with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			query(&spec.Checks[0])
 			spec.NamespaceSelector = &metav1.LabelSelector{}
@@ -139,7 +150,7 @@ func TestValidator(t *testing.T) {
 			g := NewWithT(t)
 			raw, err := json.Marshal(&appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Name: "careful"}, Spec: row.spec})
 			g.Expect(err).NotTo(HaveOccurred())
-			validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t)}
+			validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t), Live: testkit.NewFake(t, confined, open)}
 			response := validator.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Operation: "CREATE", Namespace: row.namespace, Name: "careful", Object: runtime.RawExtension{Raw: raw},
 			}})
