@@ -67,8 +67,6 @@ const (
 	LacksKept Lack = "kept"
 	// LacksRecorded means that releases are missing that ChangeRecords alone know.
 	LacksRecorded Lack = "recorded"
-	// LacksEvents means that some Events aren't shown.
-	LacksEvents Lack = "events"
 	// LacksReviews means that it isn't shown what the user may do.
 	LacksReviews Lack = "reviews"
 	// LacksPolicies means that some policies are missing.
