@@ -18,18 +18,12 @@ package declared
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,18 +31,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
-	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// maxOwners is how many controller references are followed.
-const maxOwners = 5
 
 // podSource defines how the pods of a workload are found.
 type podSource struct {
@@ -238,208 +226,4 @@ func (k *kind) selectorOf(object client.Object) (labels.Selector, error) {
 		return nil, fmt.Errorf("reading %s of %s: %w", k.pods.selector, client.ObjectKeyFromObject(object), err)
 	}
 	return selector, nil
-}
-
-// OwnerOf returns the workload of a pod, or of an object between a workload and its pods.
-func (k *kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*workload.Owner, error) {
-	var owner client.Object
-	var err error
-	version := object.GetLabels()[appv1alpha1.LabelVersion]
-	switch k.pods.by {
-	case appv1alpha1.PodsByOwner:
-		owner, version, err = k.follow(ctx, cache, object)
-	case appv1alpha1.PodsByLabel:
-		owner, err = k.named(ctx, cache, object.GetNamespace(), object.GetLabels()[k.pods.key])
-	case appv1alpha1.PodsBySelector:
-		owner, err = k.selecting(ctx, cache, object)
-	}
-	if err != nil || owner == nil {
-		return nil, err
-	}
-	if k.pods.revision != "" {
-		version = ""
-		if label, value := k.pods.release(owner); value != "" && object.GetLabels()[label] == value {
-			version = owner.GetLabels()[appv1alpha1.LabelVersion]
-		}
-	}
-	return &workload.Owner{Kind: k.self, Object: owner, Version: version}, nil
-}
-
-// follow follows the controller references to a workload. The version is that of the topmost object on the way that has one: the label of
-// a pod may have been changed.
-func (k *kind) follow(ctx context.Context, cache client.Reader, object client.Object) (client.Object, string, error) {
-	version := object.GetLabels()[appv1alpha1.LabelVersion]
-	for range maxOwners {
-		reference := metav1.GetControllerOfNoCopy(object)
-		if reference == nil {
-			return nil, "", nil
-		}
-		named := schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind)
-		isWorkload := named.GroupKind() == k.definition.GroupVersionKind.GroupKind()
-		owner := k.New()
-		if !isWorkload {
-			if !slices.Contains(k.pods.through, named.GroupKind()) {
-				return nil, "", nil
-			}
-			owner = layers()[named.GroupKind()].object()
-		}
-		found, err := index.Controller(ctx, cache, object, named, owner)
-		switch {
-		case isNotCached(err):
-			return nil, "", nil
-		case err != nil || !found:
-			return nil, "", err
-		case isWorkload:
-			return owner, version, nil
-		}
-		if stamped := owner.GetLabels()[appv1alpha1.LabelVersion]; stamped != "" {
-			version = stamped
-		}
-		object = owner
-	}
-	return nil, "", nil
-}
-
-// isNotCached reports whether a kind was not read because the operator doesn't cache it.
-func isNotCached(err error) bool {
-	var missing *ctrlcache.ErrResourceNotCached
-	return errors.As(err, &missing)
-}
-
-// layer is a kind that may be between a workload and its pods. The operator caches those of the kinds that are built in.
-type layer struct {
-	object func() client.Object
-	list   func() client.ObjectList
-}
-
-func layers() map[schema.GroupKind]layer {
-	return map[schema.GroupKind]layer{
-		{Group: appsv1.GroupName, Kind: "Deployment"}: {
-			func() client.Object { return &appsv1.Deployment{} }, func() client.ObjectList { return &appsv1.DeploymentList{} },
-		},
-		replicaSets(): {
-			func() client.Object { return &appsv1.ReplicaSet{} }, func() client.ObjectList { return &appsv1.ReplicaSetList{} },
-		},
-		{Group: appsv1.GroupName, Kind: "StatefulSet"}: {
-			func() client.Object { return &appsv1.StatefulSet{} }, func() client.ObjectList { return &appsv1.StatefulSetList{} },
-		},
-		{Group: appsv1.GroupName, Kind: "DaemonSet"}: {
-			func() client.Object { return &appsv1.DaemonSet{} }, func() client.ObjectList { return &appsv1.DaemonSetList{} },
-		},
-		{Group: batchv1.GroupName, Kind: "Job"}: {
-			func() client.Object { return &batchv1.Job{} }, func() client.ObjectList { return &batchv1.JobList{} },
-		},
-	}
-}
-
-func replicaSets() schema.GroupKind {
-	return schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
-}
-
-func (k *kind) named(ctx context.Context, cache client.Reader, namespace, name string) (client.Object, error) {
-	if name == "" {
-		return nil, nil
-	}
-	owner := k.New()
-	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, owner, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s/%s: %w", k.definition.GroupVersionKind.Kind, namespace, name, err)
-	}
-	return owner, nil
-}
-
-// selecting returns the workload whose selector matches a pod, nil if several do.
-func (k *kind) selecting(ctx context.Context, cache client.Reader, object client.Object) (client.Object, error) {
-	if _, isPod := object.(*corev1.Pod); !isPod {
-		return nil, nil
-	}
-	workloads, err := index.List(ctx, cache, k.self, client.InNamespace(object.GetNamespace()))
-	if err != nil {
-		return nil, fmt.Errorf("listing the objects of kind %s in namespace %s: %w", k.definition.GroupVersionKind.Kind, object.GetNamespace(), err)
-	}
-	var owner client.Object
-	for _, candidate := range workloads {
-		selector, err := k.selectorOf(candidate)
-		if err != nil || !selector.Matches(labels.Set(object.GetLabels())) {
-			continue // an invalid selector matches nothing
-		}
-		if owner != nil {
-			return nil, nil
-		}
-		owner = candidate
-	}
-	return owner, nil
-}
-
-// layered is a workload.Layered: of a kind that has a ReplicaSet for each release.
-type layered struct{}
-
-// Layer returns an empty ReplicaSet.
-func (layered) Layer() client.Object { return &appsv1.ReplicaSet{} }
-
-// Revision reads a ReplicaSet. The last one created is the newest revision.
-func (layered) Revision(object client.Object) decide.Revision {
-	replicaSet, ok := object.(*appsv1.ReplicaSet)
-	if !ok {
-		return decide.Revision{}
-	}
-	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
-	return decide.Revision{
-		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
-		Number:  replicaSet.CreationTimestamp.Unix(),
-		Created: replicaSet.CreationTimestamp.Time,
-		Pods:    decide.PodsOf{Owner: replicaSet.UID},
-		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
-	}
-}
-
-// revisions lists the ReplicaSets of a workload.
-func (l layered) revisions(ctx context.Context, cache client.Reader, object client.Object) ([]decide.Revision, error) {
-	var list appsv1.ReplicaSetList
-	if err := index.Owned(ctx, cache, &list, object.GetNamespace(), object.GetUID()); err != nil {
-		return nil, err
-	}
-	revisions := make([]decide.Revision, 0, len(list.Items))
-	for i := range list.Items {
-		revisions = append(revisions, l.Revision(&list.Items[i]))
-	}
-	return revisions, nil
-}
-
-// listing reads the units that are reported in place of pods.
-type listing struct {
-	// list leads to the units. If it is empty, the workload is the only unit.
-	list Path
-	name string
-}
-
-// Units returns the units that are reported in place of pods.
-func (l listing) Units(object client.Object) []appv1alpha1.PodSummary {
-	if l.list.isZero() {
-		return []appv1alpha1.PodSummary{unit(object, object.GetName(), object.GetUID())}
-	}
-	elements, _ := l.list.find(raw(object)).([]any)
-	units := make([]appv1alpha1.PodSummary, 0, len(elements))
-	for _, element := range elements {
-		fields, _ := element.(map[string]any)
-		name, _ := fields[l.name].(string)
-		known := slices.ContainsFunc(units, func(other appv1alpha1.PodSummary) bool { return other.Pod == name })
-		if name != "" && !known {
-			units = append(units, unit(object, name, object.GetUID()+types.UID("/"+name)))
-		}
-	}
-	return units
-}
-
-func unit(object client.Object, name string, uid types.UID) appv1alpha1.PodSummary {
-	summary := appv1alpha1.PodSummary{
-		App: object.GetName(), HostName: name, Namespace: object.GetNamespace(), Pod: name, UID: uid, WorkSpace: "default",
-	}
-	if net.ParseIP(name) != nil {
-		summary.IP = name
-	}
-	return summary
 }
