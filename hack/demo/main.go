@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -36,24 +37,21 @@ import (
 
 func main() {
 	manager := flag.String("manager", "bin/manager", "`program` of the manager")
-	config := flag.String("config", "config/local", "kustomization `folder` to install")
-	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
 	installed := flag.String("cluster", "", "kubeconfig `file`: play with the kubectl on the PATH in the namespace default of that cluster, where the operator "+
 		"is installed without a server; empty: on a cluster of its own")
 	flag.Parse()
 	lab.Main("demo", func(ctx context.Context) error {
 		if *installed != "" {
-			return onCluster(ctx, *installed, *samples, os.Stdout)
+			return onCluster(ctx, *installed, os.Stdout)
 		}
-		return demo(ctx, *manager, *config, *samples, os.Stdout)
+		return demo(ctx, *manager, os.Stdout)
 	})
 }
 
 // onCluster plays the scenes without a server on a cluster with the operator, and leaves the Deployment sleep there.
-func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) error {
+func onCluster(ctx context.Context, kubeconfig string, out io.Writer) error {
 	begin := time.Now()
-	stage := &stage{kubectl: "kubectl", kubeconfig: kubeconfig, samples: samples, out: out}
-	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
+	if err := newStage(kubeconfig, "", out).play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nEvery step went as documented. %s in total.\n", time.Since(begin).Round(time.Second))
@@ -61,13 +59,13 @@ func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) e
 }
 
 // demo plays on a cluster in a temporary folder, which it removes.
-func demo(ctx context.Context, manager, config, samples string, out io.Writer) (err error) {
+func demo(ctx context.Context, manager string, out io.Writer) (err error) {
 	begin := time.Now()
 	if _, err := assets.Ensure(ctx, out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "Starting a control plane with fake nodes, and the operator beside it.")
-	l, err := lab.Open(ctx, lab.Options{Manager: manager, Config: config})
+	l, err := lab.Open(ctx, lab.Options{Manager: manager, Config: "config/local"})
 	if err != nil {
 		return err
 	}
@@ -77,7 +75,7 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 			fmt.Fprintf(out, "\nEvery step went as documented. The cluster is gone. %s in total.\n", time.Since(begin).Round(time.Second))
 		}
 	}()
-	stage := &stage{kubectl: l.Plane.Kubectl(), kubeconfig: l.Plane.Kubeconfig(), samples: samples, out: out}
+	stage := newStage(l.Plane.Kubeconfig(), filepath.Dir(l.Plane.Kubectl()), out)
 	// Without a server all batches count as passed, and verdicts are set by hand.
 	if err := l.StartOperator(ctx); err != nil {
 		return err

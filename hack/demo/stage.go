@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -34,14 +35,29 @@ import (
 // patience is how long a state may take to be reached on a slow machine.
 const patience = 2 * time.Minute
 
-// stage is the cluster on which the walkthrough plays, as seen by kubectl.
+// stage is the cluster on which the walkthrough plays, as seen by a user of kubectl.
 type stage struct {
-	kubectl, kubeconfig string
-	// samples is the folder of the sample Deployments.
-	samples string
-	out     io.Writer
+	out io.Writer
+	// env is the environment of commands, without that of this process.
+	env []string
+	// known has what an earlier command printed, which later ones and their checks have as $name.
+	known map[string]string
+	// watched is the output of the present kubectl --watch.
+	watched *recording
 	// scenes is the number of scenes played so far.
 	scenes int
+}
+
+// newStage returns the stage of a cluster; kubectl is that in a folder, or else on the PATH.
+func newStage(kubeconfig, folder string, out io.Writer) *stage {
+	env := []string{"KUBECONFIG=" + kubeconfig, "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")}
+	return &stage{out: out, env: env, known: map[string]string{}}
+}
+
+// scene is a part of the walkthrough.
+type scene struct {
+	title string
+	steps []step
 }
 
 // play plays one scene after the other.
@@ -49,119 +65,139 @@ func (s *stage) play(ctx context.Context, scenes []scene) error {
 	for _, scene := range scenes {
 		s.scenes++
 		fmt.Fprintf(s.out, "\n--- %d. %s\n", s.scenes, scene.title)
-		if err := scene.play(ctx, s); err != nil {
-			return fmt.Errorf("step %d, %s: %w", s.scenes, scene.title, err)
+		for _, act := range scene.steps {
+			if err := act(ctx, s); err != nil {
+				return fmt.Errorf("step %d, %s: %w", s.scenes, scene.title, err)
+			}
 		}
 	}
 	return nil
 }
 
-// run shows a kubectl command with its output and returns the output; failed reports that it exited non-zero.
-func (s *stage) run(ctx context.Context, args ...string) (printed string, failed bool, err error) {
-	fmt.Fprintf(s.out, "$ kubectl %s\n", strings.Join(quoted(args), " "))
-	printed, failed, err = s.quietly(ctx, args...)
-	fmt.Fprint(s.out, printed)
-	return printed, failed, err
+// expand fills in what is known.
+func (s *stage) expand(text string) string {
+	return os.Expand(text, func(name string) string { return s.known[name] })
 }
 
-// must runs a command that has to succeed and print the given text.
-func (s *stage) must(ctx context.Context, want string, args ...string) error {
-	printed, failed, err := s.run(ctx, args...)
-	switch {
-	case err != nil:
-		return err
-	case failed:
-		return fmt.Errorf("kubectl %s failed", strings.Join(args, " "))
-	case !strings.Contains(printed, want):
-		return fmt.Errorf("kubectl %s should print %q", strings.Join(args, " "), want)
+func (s *stage) command(ctx context.Context, line string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "sh", "-c", "exec "+s.expand(line))
+	command.Env = append(os.Environ(), s.env...)
+	return command
+}
+
+// quietly runs a command, and returns an error if it fails or prints something else.
+func (s *stage) quietly(ctx context.Context, line string, as check) (printed string, err error) {
+	output, err := s.command(ctx, line).CombinedOutput()
+	if err == nil {
+		err = as(s, string(output))
 	}
-	return nil
-}
-
-// denied runs a command that has to fail and print the given text; should says so.
-func (s *stage) denied(ctx context.Context, want, should string, args ...string) error {
-	printed, failed, err := s.run(ctx, args...)
 	if err != nil {
-		return err
+		err = fmt.Errorf("%s: %w; it prints:\n%s", s.expand(line), err, output)
 	}
-	if !failed || !strings.Contains(printed, want) {
-		return errors.New(should)
-	}
-	return nil
+	return string(output), err
 }
 
-// await repeats a command quietly until its output is as wanted, then runs it visibly.
-func (s *stage) await(ctx context.Context, wanted func(printed string) error, args ...string) error {
-	if err := lab.Until(ctx, patience, "kubectl "+strings.Join(args, " "), func(ctx context.Context) error {
-		printed, failed, err := s.quietly(ctx, args...)
-		if err == nil && failed {
-			err = errors.New("it failed")
+// step is something that a user does or sees.
+type step func(context.Context, *stage) error
+
+// run shows a command, which has to succeed, and what it prints.
+func run(line string, as check) step {
+	return func(ctx context.Context, s *stage) error {
+		fmt.Fprintf(s.out, "$ %s\n", s.expand(line))
+		printed, err := s.quietly(ctx, line, as)
+		fmt.Fprint(s.out, printed)
+		return err
+	}
+}
+
+// refused shows a command that has to fail, and to print a text.
+func refused(line, text string) step {
+	return func(ctx context.Context, s *stage) error {
+		fmt.Fprintf(s.out, "$ %s\n", s.expand(line))
+		output, err := s.command(ctx, line).CombinedOutput()
+		fmt.Fprintf(s.out, "%s", output)
+		if exit := new(exec.ExitError); !errors.As(err, &exit) || ctx.Err() != nil {
+			return fmt.Errorf("%s should fail: %w", s.expand(line), errors.Join(err, ctx.Err()))
 		}
-		if err == nil {
-			err = wanted(printed)
+		return contains(text)(s, string(output))
+	}
+}
+
+// await repeats a command until it prints what is wanted, and shows it then.
+func await(line string, as check) step {
+	return func(ctx context.Context, s *stage) error {
+		if err := lab.Until(ctx, patience, s.expand(line), func(ctx context.Context) error {
+			_, err := s.quietly(ctx, line, as)
+			return err
+		}); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%w; it prints:\n%s", err, printed)
-		}
+		return run(line, anything)(ctx, s)
+	}
+}
+
+// unseen checks a command that isn't shown.
+func unseen(line string, as check) step {
+	return func(ctx context.Context, s *stage) error {
+		_, err := s.quietly(ctx, line, as)
+		return err
+	}
+}
+
+// learn makes known what a command prints, which isn't shown.
+func learn(name, line string) step {
+	return unseen(line, func(s *stage, printed string) error {
+		s.known[name] = printed
 		return nil
-	}); err != nil {
-		return err
-	}
-	_, _, err := s.run(ctx, args...)
-	return err
+	})
 }
 
-// succeeds waits until the current release of the Deployment is the only one, and verified, and returns the name of its ChangeWorkload.
-func (s *stage) succeeds(ctx context.Context, output ...string) (string, error) {
-	name, err := current(ctx, s)
-	if err != nil {
-		return "", err
+// tell prints a remark.
+func tell(text string) step {
+	return func(_ context.Context, s *stage) error {
+		fmt.Fprintln(s.out, "# "+text)
+		return nil
 	}
-	return name, s.await(ctx, expectRows([]string{name, "Success"}), append([]string{"get", "changeworkloads"}, output...)...)
 }
 
-// quietly runs a kubectl command without showing it; the error is non-nil only if the command could not run.
-func (s *stage) quietly(ctx context.Context, args ...string) (printed string, failed bool, err error) {
-	var output bytes.Buffer
-	command := exec.CommandContext(ctx, s.kubectl, args...)
-	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
-	command.Stdout, command.Stderr = &output, &output
-	err = command.Run()
-	if exit := new(exec.ExitError); errors.As(err, &exit) && ctx.Err() == nil {
-		return output.String(), true, nil
+// watching takes steps beside a kubectl command with --watch, and shows then what that has printed.
+func watching(line string, steps ...step) step {
+	return func(whole context.Context, s *stage) error {
+		ctx, stop := context.WithCancel(whole)
+		s.watched = &recording{}
+		command := s.command(ctx, line)
+		command.Stdout, command.Stderr = s.watched, s.watched
+		if err := command.Start(); err != nil {
+			stop()
+			return fmt.Errorf("running %s: %w", line, err)
+		}
+		defer func() {
+			stop()
+			_ = command.Wait() // it was just cancelled
+		}()
+		for _, act := range steps {
+			if err := act(whole, s); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", s.watched)
+		return nil
 	}
-	if err != nil {
-		return output.String(), true, fmt.Errorf("running kubectl %s: %w", strings.Join(args, " "), err)
-	}
-	return output.String(), false, nil
 }
 
-// recording is the output of a kubectl command with --watch so far.
+// seen waits until the command with --watch has printed a row.
+func seen(row string) step {
+	return func(ctx context.Context, s *stage) error {
+		return lab.Until(ctx, patience, "a row "+row, func(context.Context) error { return hasRow(row)(s, s.watched.String()) })
+	}
+}
+
+// recording is what a command has printed so far.
 type recording struct {
 	mutex  sync.Mutex
 	output bytes.Buffer
-	stop   func()
 }
 
-// watch records a kubectl command with --watch until stop is called.
-func (s *stage) watch(ctx context.Context, args ...string) (*recording, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	result := &recording{}
-	command := exec.CommandContext(ctx, s.kubectl, args...)
-	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
-	command.Stdout, command.Stderr = result, result
-	if err := command.Start(); err != nil {
-		cancel()
-		return nil, fmt.Errorf("running kubectl %s: %w", strings.Join(args, " "), err)
-	}
-	result.stop = func() {
-		cancel()
-		_ = command.Wait() // it was just cancelled
-	}
-	return result, nil
-}
-
-// Write receives the output of the command.
 func (r *recording) Write(printed []byte) (int, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -174,57 +210,79 @@ func (r *recording) String() string {
 	return r.output.String()
 }
 
-// awaitRow waits until a row that begins with these cells was printed.
-func (r *recording) awaitRow(ctx context.Context, want ...string) error {
-	return lab.Until(ctx, patience, "a row "+strings.Join(want, "  "), func(context.Context) error {
-		printed := r.String()
-		if !slices.ContainsFunc(rows(printed), func(row []string) bool { return begins(row, want) }) {
-			return fmt.Errorf("only these were printed:\n%s", printed)
+// check returns an error unless a command has printed what is wanted.
+type check func(s *stage, printed string) error
+
+func anything(*stage, string) error { return nil }
+
+func contains(text string) check {
+	return func(s *stage, printed string) error {
+		if wanted := s.expand(text); !strings.Contains(printed, wanted) {
+			return fmt.Errorf("the output should contain %q", wanted)
 		}
 		return nil
-	})
-}
-
-// quoted quotes arguments for a shell.
-func quoted(args []string) []string {
-	shown := make([]string, len(args))
-	for i, arg := range args {
-		shown[i] = arg
-		if strings.ContainsAny(arg, " {}\"$*|<>()&;") {
-			shown[i] = "'" + arg + "'"
-		}
 	}
-	return shown
 }
 
-// rows returns the cells of a table by row, without the header.
-func rows(table string) [][]string {
-	var result [][]string
-	for line := range strings.Lines(table) {
-		if cells := strings.Fields(line); len(cells) > 0 && cells[0] != "NAME" {
-			result = append(result, cells)
+// rows expects these rows of a table, each by its first cells.
+func rows(wanted ...string) check {
+	return func(s *stage, table string) error {
+		got := rowsOf(table)
+		if len(got) != len(wanted) {
+			return fmt.Errorf("expected %d rows, got %d", len(wanted), len(got))
 		}
-	}
-	return result
-}
-
-// expectRows compares the first cells of each row.
-func expectRows(want ...[]string) func(string) error {
-	return func(table string) error {
-		got := rows(table)
-		if len(got) != len(want) {
-			return fmt.Errorf("expected %d rows, got %d", len(want), len(got))
-		}
-		for i := range want {
-			if !begins(got[i], want[i]) {
-				return fmt.Errorf("row %d should begin with: %s", i+1, strings.Join(want[i], "  "))
+		for i, row := range wanted {
+			if !begins(got[i], s.expand(row)) {
+				return fmt.Errorf("row %d should begin with: %s", i+1, s.expand(row))
 			}
 		}
 		return nil
 	}
 }
 
+// hasRow expects a row among others.
+func hasRow(wanted string) check {
+	return func(s *stage, table string) error {
+		if !slices.ContainsFunc(rowsOf(table), func(row []string) bool { return begins(row, s.expand(wanted)) }) {
+			return fmt.Errorf("a row should begin with: %s", s.expand(wanted))
+		}
+		return nil
+	}
+}
+
+// hasStatus expects a row with this status, its second cell.
+func hasStatus(status string) check {
+	return func(_ *stage, table string) error {
+		if !slices.ContainsFunc(rowsOf(table), func(row []string) bool { return len(row) > 1 && row[1] == status }) {
+			return fmt.Errorf("a release should have the status %s", status)
+		}
+		return nil
+	}
+}
+
+// only expects one release, with this status.
+func only(status string) check {
+	return func(s *stage, table string) error {
+		if len(rowsOf(table)) != 1 {
+			return errors.New("there should be one release")
+		}
+		return hasStatus(status)(s, table)
+	}
+}
+
+// rowsOf returns the cells of a table by row, without the header.
+func rowsOf(table string) [][]string {
+	var rows [][]string
+	for line := range strings.Lines(table) {
+		if cells := strings.Fields(line); len(cells) > 0 && cells[0] != "NAME" {
+			rows = append(rows, cells)
+		}
+	}
+	return rows
+}
+
 // begins reports whether a row begins with some cells.
-func begins(row, cells []string) bool {
+func begins(row []string, text string) bool {
+	cells := strings.Fields(text)
 	return len(row) >= len(cells) && slices.Equal(row[:len(cells)], cells)
 }
