@@ -47,6 +47,8 @@ type app struct {
 	state           state
 	copy            int
 	namespace, name string
+	// object is the workload as it is created.
+	object client.Object
 	// wentOn reports that its user went on after the upgrade.
 	wentOn bool
 }
@@ -56,8 +58,11 @@ func newApp(l *lab.Lab, of state, number int) *app {
 	if of.outside {
 		namespace = outside
 	}
-	return &app{lab: l, state: of, copy: number, namespace: namespace, name: fmt.Sprintf("%s-%d", of.name, number)}
+	name := fmt.Sprintf("%s-%d", of.name, number)
+	return &app{lab: l, state: of, copy: number, namespace: namespace, name: name, object: lab.Deployment(namespace, name, replicas)}
 }
+
+func (a *app) String() string { return a.name }
 
 // prepare brings the app to its state.
 func (a *app) prepare(ctx context.Context) error { return a.inTurn(ctx, a.state.prepare) }
@@ -100,20 +105,30 @@ func (a *app) key() client.ObjectKey { return client.ObjectKey{Namespace: a.name
 
 // current returns the Deployment and the record of its newest release.
 func (a *app) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
-	deployment, records := &appsv1.Deployment{}, &appv1alpha1.ChangeWorkloadList{}
-	if err := errors.Join(a.lab.Kube.Get(ctx, a.key(), deployment), a.lab.Kube.List(ctx, records, client.InNamespace(a.namespace))); err != nil {
+	deployment := &appsv1.Deployment{}
+	if err := a.lab.Kube.Get(ctx, a.key(), deployment); err != nil {
 		return nil, nil, err
+	}
+	record, err := a.newest(ctx, deployment)
+	return deployment, record, err
+}
+
+// newest returns the record of the newest release of a workload.
+func (a *app) newest(ctx context.Context, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
+	var records appv1alpha1.ChangeWorkloadList
+	if err := a.lab.Kube.List(ctx, &records, client.InNamespace(a.namespace)); err != nil {
+		return nil, err
 	}
 	var newest *appv1alpha1.ChangeWorkload
 	for i := range records.Items {
-		if record := &records.Items[i]; metav1.IsControlledBy(record, deployment) && (newest == nil || record.Spec.Release > newest.Spec.Release) {
+		if record := &records.Items[i]; metav1.IsControlledBy(record, workload) && (newest == nil || record.Spec.Release > newest.Spec.Release) {
 			newest = record
 		}
 	}
 	if newest == nil {
-		return nil, nil, errors.New("there is no ChangeWorkload")
+		return nil, errors.New("there is no ChangeWorkload")
 	}
-	return deployment, newest, nil
+	return newest, nil
 }
 
 // reaches waits until the newest release is of this number and has the status, and the Deployment is suspended or isn't.
@@ -135,10 +150,17 @@ func (a *app) succeeds(ctx context.Context, number int64) error {
 	return a.reaches(ctx, number, appv1alpha1.ChangeWorkloadSuccess)
 }
 
-// patch changes the Deployment like kubectl patch --type=merge.
+// fresh returns the workload as it is to be created.
+func (a *app) fresh() client.Object { return a.object.DeepCopyObject().(client.Object) }
+
+func (a *app) create(ctx context.Context) error {
+	return a.write(ctx, func(ctx context.Context) error { return a.lab.Kube.Create(ctx, a.fresh()) })
+}
+
+// patch changes the workload like kubectl patch --type=merge.
 func (a *app) patch(ctx context.Context, content string) error {
 	return a.write(ctx, func(ctx context.Context) error {
-		return a.lab.Kube.Patch(ctx, lab.Deployment(a.namespace, a.name, replicas), client.RawPatch(types.MergePatchType, []byte(content)))
+		return a.lab.Kube.Patch(ctx, a.fresh(), client.RawPatch(types.MergePatchType, []byte(content)))
 	})
 }
 

@@ -27,8 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -39,8 +37,7 @@ import (
 type guest struct {
 	*app
 	unknown
-	run    *run
-	object *unstructured.Unstructured
+	run *run
 }
 
 func newGuest(r *run, state unknown) (*guest, error) {
@@ -53,7 +50,7 @@ func newGuest(r *run, state unknown) (*guest, error) {
 	return g, nil
 }
 
-func (g *guest) kind() schema.GroupVersionKind { return g.object.GroupVersionKind() }
+func (g *guest) kind() schema.GroupVersionKind { return g.object.GetObjectKind().GroupVersionKind() }
 
 // hasPods reports whether the guest replaces its pods with each release.
 func (g *guest) hasPods() bool { return g.kind().Group == "apps" }
@@ -77,10 +74,6 @@ func (g *guest) begin(ctx context.Context) error {
 	return g.shows(ctx, 1, "Success")
 }
 
-func (g *guest) create(ctx context.Context) error {
-	return g.write(ctx, func(ctx context.Context) error { return g.run.lab.Kube.Create(ctx, g.object.DeepCopy()) })
-}
-
 // arrive makes the release that comes to the state.
 func (g *guest) arrive(ctx context.Context) error {
 	switch {
@@ -98,22 +91,10 @@ func (g *guest) arrive(ctx context.Context) error {
 		}
 		return g.held(ctx, true)
 	}
-	if err := g.releases(ctx, "second"); err != nil {
+	if err := release("second")(g.app, ctx); err != nil {
 		return err
 	}
 	return g.shows(ctx, 2, g.unknown.state)
-}
-
-// releases makes a release whose pods are ready at once.
-func (g *guest) releases(ctx context.Context, note string) error {
-	return g.patch(ctx, fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q},"annotations":{"local.altershield.io/ready-after":null}}}}}`, note))
-}
-
-// patch changes the guest like kubectl patch --type=merge.
-func (g *guest) patch(ctx context.Context, content string) error {
-	return g.write(ctx, func(ctx context.Context) error {
-		return g.run.lab.Kube.Patch(ctx, g.object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(content)))
-	})
 }
 
 // shows waits until the newest record is of this release and shows a state.
@@ -123,22 +104,14 @@ func (g *guest) shows(ctx context.Context, number int64, state string) error {
 		if err != nil {
 			return err
 		}
-		var records appv1alpha1.ChangeWorkloadList
-		if err := g.run.lab.Kube.List(ctx, &records, client.InNamespace(leaving)); err != nil {
+		record, err := g.newest(ctx, object)
+		if err != nil {
 			return err
 		}
-		last := errors.New("there is no ChangeWorkload")
-		for i := range records.Items {
-			record := &records.Items[i]
-			if !metav1.IsControlledBy(record, object) || record.Spec.Release != number {
-				continue
-			}
-			if strings.Contains(stateOf(record), state) {
-				return nil
-			}
-			last = fmt.Errorf("it is %s", stateOf(record))
+		if record.Spec.Release != number || !strings.Contains(stateOf(record), state) {
+			return fmt.Errorf("it is at release %d with the state %s", record.Spec.Release, stateOf(record))
 		}
-		return last
+		return nil
 	})
 }
 
@@ -159,7 +132,7 @@ func stateOf(record *appv1alpha1.ChangeWorkload) string {
 func (g *guest) present(ctx context.Context) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(g.kind())
-	return object, g.run.lab.Kube.Get(ctx, g.key(), object)
+	return object, g.lab.Kube.Get(ctx, g.key(), object)
 }
 
 // held waits until the operator holds the rollout, or doesn't.
@@ -187,7 +160,7 @@ func (g *guest) stay(ctx context.Context, said string) error {
 			verified(3), pausedIs(false),
 		})
 	case g.fails: // as docs/install.md says: first a repair, then the command
-		if err := g.releases(ctx, "again"); err != nil {
+		if err := release("again")(g.app, ctx); err != nil {
 			return err
 		}
 		command := regexp.MustCompile(`(?m)^  (kubectl -n leaving .* ` + g.app.name + ` .*)$`).FindStringSubmatch(said)
@@ -207,7 +180,7 @@ func (g *guest) stay(ctx context.Context, said string) error {
 	if g.kind().Kind == "Deployment" {
 		return g.inTurn(ctx, []step{verified(2), release("again"), verified(3)})
 	}
-	if err := g.releases(ctx, "again"); err != nil {
+	if err := release("again")(g.app, ctx); err != nil {
 		return err
 	}
 	return g.run.runs(ctx, g.key(), "again")

@@ -24,14 +24,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // leaving is the namespace of the guests.
@@ -66,35 +63,10 @@ func (r *run) upgradeAndLeave(ctx context.Context, earlier, present version) err
 	if err != nil {
 		return err
 	}
-	if err := r.greet(ctx, said); err != nil {
+	if err := each(ctx, r.guests, func(g *guest, ctx context.Context) error { return g.stay(ctx, said) }); err != nil {
 		return err
 	}
 	return r.nothingLost(ctx, records)
-}
-
-// unchanged checks that an act changes no workload whose release isn't under way, and takes no record away.
-func (r *run) unchanged(ctx context.Context, name string, act func(context.Context) error) error {
-	before, err := r.picture(ctx)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	if err := act(ctx); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	took := time.Since(began).Round(time.Second)
-	if err := lab.Pause(ctx, watched); err != nil {
-		return err
-	}
-	after, err := r.picture(ctx)
-	if err != nil {
-		return err
-	}
-	if changes := before.changes(after); len(changes) > 0 {
-		return fmt.Errorf("%s changed what was there: %q", name, changes)
-	}
-	fmt.Fprintf(r.out, "After %s, in %s: %d pods and %d records are as before.\n", name, took, len(before.pods), len(before.records))
-	return nil
 }
 
 // leave stops the present version and removes what must not outlive it. It returns what was printed.
@@ -120,7 +92,7 @@ func (r *run) invite(ctx context.Context) error {
 		}
 		r.guests = append(r.guests, guest)
 	}
-	if err := r.eachGuest(ctx, (*guest).begin); err != nil {
+	if err := each(ctx, r.guests, (*guest).begin); err != nil {
 		return err
 	}
 	var beside strings.Builder
@@ -130,12 +102,7 @@ func (r *run) invite(ctx context.Context) error {
 	if _, err := r.bash(ctx, prepareBeside, beside.String()); err != nil {
 		return err
 	}
-	return r.eachGuest(ctx, (*guest).arrive)
-}
-
-// greet checks what has become of all guests under the earlier version, and that they can be released.
-func (r *run) greet(ctx context.Context, said string) error {
-	return r.eachGuest(ctx, func(g *guest, ctx context.Context) error { return g.stay(ctx, said) })
+	return each(ctx, r.guests, (*guest).arrive)
 }
 
 // changeRecords returns the names of all ChangeRecords.
@@ -192,18 +159,4 @@ func (r *run) closedGates(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("listing the pods: %w", err)
 	}
 	return len(slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return decide.Gated(&pod) == decide.GateOpen })), nil
-}
-
-// eachGuest does something with all guests at once.
-func (r *run) eachGuest(ctx context.Context, act func(*guest, context.Context) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, guest := range r.guests {
-		group.Go(func() error {
-			if err := act(guest, ctx); err != nil {
-				return fmt.Errorf("%s: %w", guest.app.name, err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
 }

@@ -33,40 +33,28 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// options are the command line.
-type options struct {
-	manager, config, from string
-	copies                int
-}
-
 func main() {
-	var o options
-	flag.StringVar(&o.manager, "manager", "bin/manager", "`program` of the manager to upgrade to")
-	flag.StringVar(&o.config, "config", "config/local", "kustomization `folder` to upgrade to")
-	flag.StringVar(&o.from, "from", "9de4dbe", "`commit` of the version to upgrade from")
-	flag.IntVar(&o.copies, "copies", 5, "number of Deployments in each state")
+	manager := flag.String("manager", "bin/manager", "`program` of the manager to upgrade to")
+	from := flag.String("from", "9de4dbe", "`commit` of the version to upgrade from")
 	flag.Parse()
-	lab.Main("upgrade", func(ctx context.Context) error { return upgrade(ctx, o, os.Stdout) })
+	lab.Main("upgrade", func(ctx context.Context) error { return upgrade(ctx, *manager, *from, os.Stdout) })
 }
 
 // upgrade goes to the present version and back on a cluster in a temporary folder.
-func upgrade(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.copies < 2 {
-		return errors.New("--copies: at least 2, as one goes on after the upgrade and one after the way back")
-	}
+func upgrade(ctx context.Context, manager, from string, out io.Writer) (err error) {
 	began := time.Now()
 	present := version{name: "the present version"}
-	for path, given := range map[*string]string{&present.manager: o.manager, &present.config: o.config} {
+	for path, given := range map[*string]string{&present.manager: manager, &present.config: "config/local"} {
 		if *path, err = filepath.Abs(given); err != nil {
 			return fmt.Errorf("finding the present version: %w", err)
 		}
 	}
-	earlier, remove, err := build(ctx, o.from, out)
+	earlier, remove, err := build(ctx, from, out)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	r, err := open(ctx, earlier, o.copies, out)
+	r, err := open(ctx, earlier, out)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -50,13 +50,8 @@ func (r *run) picture(ctx context.Context) (picture, error) {
 	}
 	var pods corev1.PodList
 	var records appv1alpha1.ChangeWorkloadList
-	var deployments appsv1.DeploymentList
-	var sets appsv1.StatefulSetList
-	var daemons appsv1.DaemonSetList
-	for _, list := range []client.ObjectList{&pods, &records, &deployments, &sets, &daemons} {
-		if err := r.lab.Kube.List(ctx, list); err != nil {
-			return p, fmt.Errorf("taking a picture: %w", err)
-		}
+	if err := errors.Join(r.lab.Kube.List(ctx, &pods), r.lab.Kube.List(ctx, &records)); err != nil {
+		return p, fmt.Errorf("taking a picture: %w", err)
 	}
 	for _, pod := range pods.Items {
 		if !moving[pod.Labels["app"]] {
@@ -68,24 +63,24 @@ func (r *run) picture(ctx context.Context) (picture, error) {
 			p.records[string(record.UID)] = record.Name
 		}
 	}
-	var failures []error
-	add := func(name string, template corev1.PodTemplateSpec) {
-		content, err := json.Marshal(template)
-		failures = append(failures, err)
-		if !moving[name] {
-			p.templates[name] = string(content)
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		var workloads unstructured.UnstructuredList
+		workloads.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kind))
+		if err := r.lab.Kube.List(ctx, &workloads); err != nil {
+			return p, fmt.Errorf("taking a picture: %w", err)
+		}
+		for _, workload := range workloads.Items {
+			template, _, _ := unstructured.NestedMap(workload.Object, "spec", "template")
+			content, err := json.Marshal(template)
+			if err != nil {
+				return p, fmt.Errorf("taking a picture: %w", err)
+			}
+			if !moving[workload.GetName()] {
+				p.templates[workload.GetName()] = string(content)
+			}
 		}
 	}
-	for i := range deployments.Items {
-		add(deployments.Items[i].Name, deployments.Items[i].Spec.Template)
-	}
-	for i := range sets.Items {
-		add(sets.Items[i].Name, sets.Items[i].Spec.Template)
-	}
-	for i := range daemons.Items {
-		add(daemons.Items[i].Name, daemons.Items[i].Spec.Template)
-	}
-	return p, errors.Join(failures...)
+	return p, nil
 }
 
 // changes returns what is otherwise in a later picture, sorted.

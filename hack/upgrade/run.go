@@ -32,6 +32,8 @@ import (
 
 const (
 	controlled, outside = "controlled", "outside"
+	// copies is the number of Deployments in each state: one half goes on after the upgrade, one after the way back.
+	copies = 5
 	// checkTime is how long AlterShield Server checks a batch: long enough for an upgrade in the meantime.
 	checkTime = 15 * time.Second
 	// watched is how long it is watched what the new version does to releases that wait.
@@ -48,7 +50,7 @@ type run struct {
 }
 
 // open starts a cluster with two replicas of the earlier version, and AlterShield Server beside them.
-func open(ctx context.Context, earlier version, copies int, out io.Writer) (*run, error) {
+func open(ctx context.Context, earlier version, out io.Writer) (*run, error) {
 	l, err := lab.Open(ctx, lab.Options{Manager: earlier.manager, Config: earlier.config})
 	if err != nil {
 		return nil, err
@@ -79,10 +81,10 @@ func (r *run) thereAndBack(ctx context.Context, earlier, present version) error 
 	if err := r.createUncontrolled(ctx); err != nil {
 		return err
 	}
-	if err := r.each(ctx, r.apps, (*app).prepare); err != nil {
+	if err := each(ctx, r.apps, (*app).prepare); err != nil {
 		return err
 	}
-	if err := r.each(ctx, r.apps, (*app).begin); err != nil {
+	if err := each(ctx, r.apps, (*app).begin); err != nil {
 		return err
 	}
 	early, late := halves(r.apps)
@@ -92,16 +94,16 @@ func (r *run) thereAndBack(ctx context.Context, earlier, present version) error 
 	if err := r.observes(ctx); err != nil {
 		return err
 	}
-	if err := r.each(ctx, early, (*app).goOn); err != nil {
+	if err := each(ctx, early, (*app).goOn); err != nil {
 		return err
 	}
 	if err := r.replace(ctx, earlier); err != nil {
 		return err
 	}
-	if err := r.each(ctx, late, (*app).goOn); err != nil {
+	if err := each(ctx, late, (*app).goOn); err != nil {
 		return err
 	}
-	if err := r.each(ctx, early, (*app).releaseAgain); err != nil {
+	if err := each(ctx, early, (*app).releaseAgain); err != nil {
 		return err
 	}
 	return r.upgradeAndLeave(ctx, earlier, present)
@@ -121,22 +123,37 @@ func halves(apps []*app) (even, odd []*app) {
 
 // replace installs a version, replaces the replicas one after the other, and checks that it changed nothing but what was under way.
 func (r *run) replace(ctx context.Context, to version) error {
-	before, err := r.picture(ctx)
-	if err != nil {
-		return err
-	}
 	position, err := r.lab.Position()
 	if err != nil {
 		return err
 	}
+	err = r.unchanged(ctx, "the replacement by "+to.name, func(ctx context.Context) error {
+		began := time.Now()
+		if err := r.lab.ReplaceReplicas(ctx, to.run); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.out, "Two replicas of %s after %s.\n", to.name, time.Since(began).Round(time.Second))
+		return each(ctx, r.apps, (*app).arrived)
+	})
+	if err != nil {
+		return err
+	}
+	writes, err := r.writes(position)
+	fmt.Fprintf(r.out, "%d writes to Deployments that aren't under way.\n", writes)
+	return err
+}
+
+// unchanged checks that an act changes no workload whose release isn't under way, and takes no record away.
+func (r *run) unchanged(ctx context.Context, name string, act func(context.Context) error) error {
+	before, err := r.picture(ctx)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	if err := r.lab.ReplaceReplicas(ctx, to.run); err != nil {
-		return fmt.Errorf("replacing the replicas by %s: %w", to.name, err)
+	if err := act(ctx); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	took := time.Since(began).Round(time.Second)
-	if err := r.each(ctx, r.apps, (*app).arrived); err != nil {
-		return fmt.Errorf("after the upgrade to %s: %w", to.name, err)
-	}
 	if err := lab.Pause(ctx, watched); err != nil { // the new version could do something that it shouldn't
 		return err
 	}
@@ -145,14 +162,9 @@ func (r *run) replace(ctx context.Context, to version) error {
 		return err
 	}
 	if changes := before.changes(after); len(changes) > 0 {
-		return fmt.Errorf("%s changed what was there: %q", to.name, changes)
+		return fmt.Errorf("%s changed what was there: %q", name, changes)
 	}
-	writes, err := r.writes(position)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(r.out, "Two replicas of %s after %s: %d pods and %d records are as before. %d writes to Deployments that aren't under way.\n",
-		to.name, took, len(before.pods), len(before.records), writes)
+	fmt.Fprintf(r.out, "After %s, in %s: %d pods and %d records are as before.\n", name, took, len(before.pods), len(before.records))
 	return nil
 }
 
@@ -169,14 +181,13 @@ func (r *run) writes(position int64) (int, error) {
 	return count, err
 }
 
-// each does something with several apps at once. Its error names the app.
-func (r *run) each(ctx context.Context, apps []*app, act func(*app, context.Context) error) error {
+// each does something with several apps or guests at once. Its error names the one.
+func each[T fmt.Stringer](ctx context.Context, all []T, act func(T, context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(len(r.apps))
-	for _, app := range apps {
+	for _, one := range all {
 		group.Go(func() error {
-			if err := act(app, ctx); err != nil {
-				return fmt.Errorf("%s: %w", app.name, err)
+			if err := act(one, ctx); err != nil {
+				return fmt.Errorf("%s: %w", one, err)
 			}
 			return nil
 		})

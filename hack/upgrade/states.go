@@ -47,7 +47,7 @@ type state struct {
 
 func states() []state {
 	const late = `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"3600s"}}}}}`
-	first := []step{create, verified(1)}
+	first := []step{(*app).create, verified(1)}
 	halfway := plus(first, patched(late), (*app).waits)
 	const repair = `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"}}}}}`
 	const goBack = `{"metadata":{"annotations":{"altershield.defense.antgroup.com/rollback":"true"}}}`
@@ -61,7 +61,7 @@ func states() []state {
 			then: []step{release("third")}, end: []step{verified(4)}, releases: 4,
 		},
 		{
-			name: "failed", prepare: []step{failNext, create, suspended(1)}, after: []step{suspended(1), (*app).denied},
+			name: "failed", prepare: []step{failNext, (*app).create, suspended(1)}, after: []step{suspended(1), (*app).denied},
 			then: []step{patched(repair)}, end: []step{verified(2)}, releases: 2,
 		},
 		{
@@ -91,19 +91,13 @@ func states() []state {
 			then: []step{release("third")}, end: []step{verified(4)}, releases: 4,
 		},
 		{
-			name: "outside", outside: true, prepare: []step{create}, after: []step{unrecorded},
+			name: "outside", outside: true, prepare: []step{(*app).create}, after: []step{unrecorded},
 			then: []step{release("second")}, end: []step{unrecorded}, releases: 0,
 		},
 	}
 }
 
 func plus(steps []step, more ...step) []step { return slices.Concat(steps, more) }
-
-func create(a *app, ctx context.Context) error {
-	return a.write(ctx, func(ctx context.Context) error {
-		return a.lab.Kube.Create(ctx, lab.Deployment(a.namespace, a.name, replicas))
-	})
-}
 
 // release makes a release whose pods are ready at once.
 func release(note string) step {
