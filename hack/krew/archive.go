@@ -24,19 +24,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"text/template"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
 // target is a platform.
-type target struct{ system, architecture string }
+type target struct{ System, Architecture string }
 
-func (t target) String() string { return t.system + "/" + t.architecture }
+func (t target) String() string { return t.System + "/" + t.Architecture }
 
-// program is the name of the plugin on the platform.
-func (t target) program() string {
-	if t.system == "windows" {
+// Program is the name of the plugin on the platform.
+func (t target) Program() string {
+	if t.System == "windows" {
 		return "kubectl-altershield.exe"
 	}
 	return "kubectl-altershield"
@@ -44,98 +43,82 @@ func (t target) program() string {
 
 // release is what is packed.
 type release struct {
-	version, dir string
-	license      []byte
-	platforms    []target
-	// modified is the time of all files in the archives.
+	Version string
+	// dir is where the archives go, modified the time of all files in them.
+	dir      string
+	license  []byte
 	modified time.Time
+	// Archives are those that were packed.
+	Archives []packed
 }
 
-const (
-	homepage = "https://github.com/traas-stack/altershield-operator"
-	manifest = "altershield.yaml"
-	sums     = "SHA256SUMS"
-)
-
-// plugin is a manifest of krew.
-type plugin struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   named  `json:"metadata"`
-	Spec       spec   `json:"spec"`
+// packed is an archive.
+type packed struct {
+	target
+	Name, Sum string
 }
 
-type named struct {
-	Name string `json:"name"`
-}
-
-type spec struct {
-	Version          string     `json:"version"`
-	Homepage         string     `json:"homepage"`
-	ShortDescription string     `json:"shortDescription"`
-	Description      string     `json:"description"`
-	Platforms        []platform `json:"platforms"`
-}
-
-type platform struct {
-	Selector selector `json:"selector"`
-	URI      string   `json:"uri"`
-	SHA256   string   `json:"sha256"`
-	Bin      string   `json:"bin"`
-}
-
-type selector struct {
-	MatchLabels map[string]string `json:"matchLabels"`
-}
+// manifest is that of krew.
+const manifest = `apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata:
+  name: altershield
+spec:
+  version: {{printf "%q" .Version}}
+  homepage: https://github.com/traas-stack/altershield-operator
+  shortDescription: See and steer releases under change control
+  description: |
+    Shows what is released where under the change control of AlterShield Operator, why a release
+    was stopped and whether a file would be let in, steers releases, and examines the installation.
+  platforms:
+{{- range .Archives}}
+  - selector:
+      matchLabels:
+        arch: {{.Architecture}}
+        os: {{.System}}
+    uri: https://github.com/traas-stack/altershield-operator/releases/download/{{$.Version}}/{{.Name}}
+    sha256: "{{.Sum}}"
+    bin: {{.Program}}
+{{- end}}
+`
 
 // pack writes an archive for each platform, the sums of all and the manifest.
-func (r release) pack(build func(target) ([]byte, error)) error {
+func (r release) pack(platforms []target, build func(target) ([]byte, error)) error {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return fmt.Errorf("creating the directory of the archives: %w", err)
 	}
-	written := plugin{APIVersion: "krew.googlecontainertools.github.com/v1alpha2", Kind: "Plugin", Metadata: named{"altershield"}, Spec: spec{
-		Version: r.version, Homepage: homepage, ShortDescription: "See and steer releases under change control",
-		Description: "Shows what is released where under the change control of AlterShield Operator, why a release\n" +
-			"was stopped and whether a file would be let in, steers releases, and examines the installation.\n",
-	}}
-	var list bytes.Buffer
-	for _, to := range r.platforms {
+	files, sums := map[string][]byte{}, ""
+	for _, to := range platforms {
 		program, err := build(to)
 		if err != nil {
 			return err
 		}
-		packed, err := r.archive(to, program)
+		content, err := r.archive(to, program)
 		if err != nil {
 			return fmt.Errorf("packing the plugin for %s: %w", to, err)
 		}
-		name := fmt.Sprintf("kubectl-altershield_%s_%s_%s.tar.gz", r.version, to.system, to.architecture)
-		if err := os.WriteFile(filepath.Join(r.dir, name), packed, 0o644); err != nil {
-			return fmt.Errorf("writing an archive: %w", err)
-		}
-		sum := fmt.Sprintf("%x", sha256.Sum256(packed))
-		fmt.Fprintf(&list, "%s  %s\n", sum, name)
-		written.Spec.Platforms = append(written.Spec.Platforms, platform{
-			Selector: selector{map[string]string{"os": to.system, "arch": to.architecture}},
-			URI:      homepage + "/releases/download/" + r.version + "/" + name, SHA256: sum, Bin: to.program(),
-		})
+		archive := packed{to, fmt.Sprintf("kubectl-altershield_%s_%s_%s.tar.gz", r.Version, to.System, to.Architecture), fmt.Sprintf("%x", sha256.Sum256(content))}
+		r.Archives = append(r.Archives, archive)
+		files[archive.Name] = content
+		sums += archive.Sum + "  " + archive.Name + "\n"
 	}
-	text, err := yaml.Marshal(written)
-	if err != nil {
-		return fmt.Errorf("encoding the manifest: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(r.dir, manifest), text, 0o644); err != nil {
+	var written bytes.Buffer
+	if err := template.Must(template.New("manifest").Parse(manifest)).Execute(&written, r); err != nil {
 		return fmt.Errorf("writing the manifest: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, sums), list.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing the sums: %w", err)
+	files["SHA256SUMS"], files["altershield.yaml"] = []byte(sums), written.Bytes()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o644); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
 	}
 	return nil
 }
 
 // archive returns an archive with the plugin and the licence, as krew asks for. It depends on these and on the time of the release alone.
 func (r release) archive(to target, program []byte) ([]byte, error) {
-	var packed bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	var content bytes.Buffer
+	compressed, err := gzip.NewWriterLevel(&content, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +127,7 @@ func (r release) archive(to target, program []byte) ([]byte, error) {
 		name    string
 		mode    int64
 		content []byte
-	}{{"LICENSE", 0o644, r.license}, {to.program(), 0o755, program}} {
+	}{{"LICENSE", 0o644, r.license}, {to.Program(), 0o755, program}} {
 		header := &tar.Header{Name: file.name, Mode: file.mode, Size: int64(len(file.content)), ModTime: r.modified, Format: tar.FormatPAX}
 		if err := archive.WriteHeader(header); err != nil {
 			return nil, err
@@ -159,5 +142,5 @@ func (r release) archive(to target, program []byte) ([]byte, error) {
 	if err := compressed.Close(); err != nil {
 		return nil, err
 	}
-	return packed.Bytes(), nil
+	return content.Bytes(), nil
 }

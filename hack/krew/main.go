@@ -27,7 +27,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -43,34 +42,26 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	var asked release
-	var platforms, commit string
+	asked := release{dir: "bin/plugin"}
+	var commit string
 	var epoch int64
 	flags := flag.NewFlagSet("krew", flag.ContinueOnError)
-	flags.StringVar(&asked.version, "version", "", "Version of the plugin, such as v0.2.0.")
+	flags.StringVar(&asked.Version, "version", "", "Version of the plugin, such as v0.2.0.")
 	flags.StringVar(&commit, "commit", "unknown", "Commit that it is built from.")
 	flags.Int64Var(&epoch, "epoch", 0, "Time of the files in the archives, in Unix seconds.")
-	flags.StringVar(&platforms, "platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "Platforms, with commas between them.")
-	flags.StringVar(&asked.dir, "out", "bin/plugin", "Directory of the archives.")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if asked.version == "" || flags.NArg() > 0 {
+	if asked.Version == "" || flags.NArg() > 0 {
 		return errors.New("usage: krew --version v0.2.0 [flags]; -h lists them")
-	}
-	for platform := range strings.SplitSeq(platforms, ",") {
-		system, architecture, found := strings.Cut(platform, "/")
-		if !found {
-			return fmt.Errorf("platform %q isn't os/architecture", platform)
-		}
-		asked.platforms = append(asked.platforms, target{system, architecture})
 	}
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return fmt.Errorf("reading the licence: %w", err)
 	}
 	asked.license, asked.modified = license, time.Unix(epoch, 0).UTC()
-	return asked.pack(func(to target) ([]byte, error) { return build(ctx, to, asked.version, commit) })
+	platforms := []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+	return asked.pack(platforms, func(to target) ([]byte, error) { return build(ctx, to, asked.Version, commit) })
 }
 
 // build compiles the plugin as `make build-plugin` does.
@@ -83,7 +74,7 @@ func build(ctx context.Context, to target, version, commit string) ([]byte, erro
 	file := filepath.Join(dir, "plugin")
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "grpcnotrace",
 		"-ldflags", fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", version, commit), "-o", file, "./cmd/kubectl-altershield")
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+to.system, "GOARCH="+to.architecture)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+to.System, "GOARCH="+to.Architecture)
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building for %s: %w\n%s", to, err, output)
 	}
