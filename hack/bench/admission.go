@@ -181,7 +181,7 @@ func (h handled) meanSince(earlier handled) float64 {
 func (a admitted) figures(load, setup string) []Figure {
 	var figures []Figure
 	add := func(name, unit string, value float64) {
-		figures = append(figures, Figure{Load: load, Setup: setup, Name: name, Unit: unit, Summary: summarize([]float64{value})})
+		figures = append(figures, figureOf(load, setup, name, unit, value))
 	}
 	for _, operation := range operations() {
 		without, with := a.without[operation], a.with[operation]
@@ -214,16 +214,12 @@ func (c clients) write(ctx context.Context, kube client.Client, kind written, op
 	if c.count > 1 {
 		return took, atOnce(ctx, c.group, one)
 	}
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
 	for i := range c.group {
 		if err := one(ctx, i); err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
+		if err := lab.Pause(ctx, pace); err != nil {
+			return nil, err
 		}
 	}
 	return took, nil

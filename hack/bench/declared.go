@@ -60,12 +60,6 @@ func runDeclared(size fleet) measurement {
 		fleets := []fleet{size, size}
 		fleets[0].namespace, fleets[1].namespace, fleets[1].declared = "deployments", "gadgets", true
 		for _, f := range fleets {
-			if err := l.Namespace(ctx, f.namespace, true); err != nil {
-				return nil, err
-			}
-			if err := awaitDeclared(ctx, l, f.namespace); err != nil {
-				return nil, err
-			}
 			if _, err := f.create(ctx, l, true); err != nil {
 				return nil, err
 			}
@@ -145,9 +139,7 @@ func declaredFigures(s setup, fleets []fleet, samples [][]sample) []Figure {
 			for _, one := range samples[i] {
 				values[i] = append(values[i], what.value(one, fleets[i]))
 			}
-			figures = append(figures, Figure{
-				Load: loadDeclared, Setup: declaredSetup(s, kind), Name: what.name, Unit: what.unit, Summary: summarize(values[i]),
-			})
+			figures = append(figures, figureOf(loadDeclared, declaredSetup(s, kind), what.name, what.unit, values[i]...))
 		}
 		figures = append(figures, Figure{
 			Load: loadDeclared, Setup: declaredSetup(s, setupCompared), Name: what.name, Summary: ratio(values[1], values[0]),

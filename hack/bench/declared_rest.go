@@ -146,14 +146,11 @@ func (r *declaredRest) heap(ctx context.Context, with string) (float64, error) {
 // declaredRestFigures returns the figures of the bytes that an object takes in the cache, and that a workload of the declared kind and a
 // Deployment take with their records.
 func declaredRestFigures(perObject []float64, empty, ended float64, took time.Duration) []Figure {
-	one := func(setup, name, unit string, value float64) Figure {
-		return Figure{Load: loadDeclaredRest, Setup: setup, Name: name, Unit: unit, Summary: summarize([]float64{value})}
-	}
 	return []Figure{
-		one(setupDeclared, heapPerObject, "KiB", perObject[0]/1024),
-		one(setupDeclared, declaredEnd, "ms", inMilliseconds(took)),
-		one(setupDeclared, heapLeft, "MiB", (ended-empty)/mebibyte),
-		one(setupDeclared, heapPerWorkload, "KiB", perObject[1]/1024),
-		one(setupDeployments, heapPerWorkload, "KiB", perObject[2]/1024),
+		figureOf(loadDeclaredRest, setupDeclared, heapPerObject, "KiB", perObject[0]/1024),
+		figureOf(loadDeclaredRest, setupDeclared, declaredEnd, "ms", inMilliseconds(took)),
+		figureOf(loadDeclaredRest, setupDeclared, heapLeft, "MiB", (ended-empty)/mebibyte),
+		figureOf(loadDeclaredRest, setupDeclared, heapPerWorkload, "KiB", perObject[1]/1024),
+		figureOf(loadDeclaredRest, setupDeployments, heapPerWorkload, "KiB", perObject[2]/1024),
 	}
 }

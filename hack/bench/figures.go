@@ -38,6 +38,11 @@ type Figure struct {
 	Met  *bool    `json:"met,omitempty"`
 }
 
+// figureOf returns the figure of some measurements.
+func figureOf(load, setup, name, unit string, values ...float64) Figure {
+	return Figure{Load: load, Setup: setup, Name: name, Unit: unit, Summary: summarize(values)}
+}
+
 // Report is the result of a run.
 type Report struct {
 	Began   time.Time `json:"began"`

@@ -166,8 +166,8 @@ func TestReconcilesAreCountedByController(t *testing.T) {
 
 func TestParseHeapReadsTheEndOfAProfile(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(parseHeap(strings.NewReader("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n"))).To(Equal(1234.0))
-	_, err := parseHeap(strings.NewReader("heap profile\n"))
+	g.Expect(parseHeap("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n")).To(Equal(1234.0))
+	_, err := parseHeap("heap profile\n")
 	g.Expect(err).To(MatchError("the heap profile has no HeapAlloc"))
 }
 

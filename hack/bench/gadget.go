@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,12 +120,17 @@ func (p *progress) sawGadget(gadget *unstructured.Unstructured) {
 	if note != p.note || observed < gadget.GetGeneration() {
 		return
 	}
-	for _, field := range []string{"replicas", "updatedReplicas", "readyReplicas"} {
-		if count, _, _ := unstructured.NestedInt64(gadget.Object, "status", field); count != desired {
-			return
-		}
+	if countsAre(gadget, desired, "replicas", "updatedReplicas", "readyReplicas") {
+		p.rolled[gadget.GetName()] = decide.ChangeWorkloadName("gadgets."+gadget.GetName(), gadget.GetLabels()[appv1alpha1.LabelVersion])
 	}
-	p.rolled[gadget.GetName()] = decide.ChangeWorkloadName("gadgets."+gadget.GetName(), gadget.GetLabels()[appv1alpha1.LabelVersion])
+}
+
+// countsAre reports whether each of some fields of a status has this value.
+func countsAre(object *unstructured.Unstructured, desired int64, fields ...string) bool {
+	return !slices.ContainsFunc(fields, func(field string) bool {
+		count, _, _ := unstructured.NestedInt64(object.Object, "status", field)
+		return count != desired
+	})
 }
 
 // padded returns a Deployment whose JSON has 7 KB once it is stored.

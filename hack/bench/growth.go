@@ -108,9 +108,6 @@ func fill(ctx context.Context, l *lab.Lab, namespace string, pods int, controlle
 	if err := s.prepare(ctx, l); err != nil {
 		return err
 	}
-	if err := l.Namespace(ctx, namespace, controlled); err != nil {
-		return err
-	}
 	_, err := fleet{namespace: namespace, deployments: pods / bigReplicas, replicas: bigReplicas}.create(ctx, l, controlled)
 	return err
 }
@@ -163,15 +160,14 @@ func measurePoint(ctx context.Context, b *bench, l *lab.Lab, probe, bystander fl
 // point of controlled is without pods, the first of others without others.
 func growthFigures(controlled, others []point) []Figure {
 	var figures []Figure
-	add := func(setup, name, unit string, value Summary) {
-		figures = append(figures, Figure{Load: loadGrowth, Setup: setup, Name: name, Unit: unit, Summary: value})
+	add := func(setup, name, unit string, value float64) {
+		figures = append(figures, figureOf(loadGrowth, setup, name, unit, value))
 	}
-	one := func(value float64) Summary { return summarize([]float64{value}) }
 	addPoint := func(setup string, at point) {
-		add(setup, growthVerified, "", at.perPod)
-		add(setup, growthCPU, "ms", at.cpu)
-		add(setup, growthMemory, "MiB", one(at.memory/mebibyte))
-		add(setup, "heap after garbage collection", "MiB", one(at.heap/mebibyte))
+		figures = append(figures, Figure{Load: loadGrowth, Setup: setup, Name: growthVerified, Summary: at.perPod},
+			Figure{Load: loadGrowth, Setup: setup, Name: growthCPU, Unit: "ms", Summary: at.cpu})
+		add(setup, growthMemory, "MiB", at.memory/mebibyte)
+		add(setup, "heap after garbage collection", "MiB", at.heap/mebibyte)
 	}
 	for _, at := range controlled {
 		addPoint(beside(at.pods), at)
@@ -181,13 +177,13 @@ func growthFigures(controlled, others []point) []Figure {
 	}
 	base, first, last := controlled[0], controlled[1], controlled[len(controlled)-1]
 	perPod := func(at point) float64 { return (at.heap - base.heap) / float64(at.pods) }
-	add(growthSetup, "heap per pod, smallest number", "KiB", one(perPod(first)/1024))
-	add(growthSetup, "heap per pod, largest number", "KiB", one(perPod(last)/1024))
-	add(growthSetup, growthHeap, "", one(perPod(last)/perPod(first)))
-	add(growthSetup, growthVerified, "", ratio([]float64{last.perPod.Median}, []float64{first.perPod.Median}))
-	add(growthSetup, growthCPU, "", ratio([]float64{last.cpu.Median}, []float64{first.cpu.Median}))
+	add(growthSetup, "heap per pod, smallest number", "KiB", perPod(first)/1024)
+	add(growthSetup, "heap per pod, largest number", "KiB", perPod(last)/1024)
+	add(growthSetup, growthHeap, "", perPod(last)/perPod(first))
+	add(growthSetup, growthVerified, "", last.perPod.Median/first.perPod.Median)
+	add(growthSetup, growthCPU, "", last.cpu.Median/first.cpu.Median)
 	alone, crowded := others[0], others[len(others)-1]
-	add(othersSetup, othersHeap, "KiB", one((crowded.heap-alone.heap)/float64(crowded.others)/1024))
+	add(othersSetup, othersHeap, "KiB", (crowded.heap-alone.heap)/float64(crowded.others)/1024)
 	return figures
 }
 

@@ -134,9 +134,6 @@ func (p *peer) fill(ctx context.Context, l *lab.Lab, rolled fleet) error {
 	if err := p.install(ctx, l); err != nil {
 		return err
 	}
-	if err := l.Namespace(ctx, rolled.namespace, false); err != nil {
-		return err
-	}
 	return p.during(ctx, l, func(*process.Process) error {
 		_, err := rolled.create(ctx, l, false)
 		return err
@@ -210,10 +207,7 @@ func (p *progress) sawRollout(rollout *unstructured.Unstructured) {
 	if note != p.note || observed != strconv.FormatInt(rollout.GetGeneration(), 10) || phase != "Healthy" {
 		return
 	}
-	for _, field := range []string{"replicas", "updatedReplicas", "availableReplicas"} {
-		if count, _, _ := unstructured.NestedInt64(rollout.Object, "status", field); count != desired {
-			return
-		}
+	if countsAre(rollout, desired, "replicas", "updatedReplicas", "availableReplicas") {
+		p.rolled[rollout.GetName()] = ""
 	}
-	p.rolled[rollout.GetName()] = ""
 }

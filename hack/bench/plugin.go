@@ -53,9 +53,6 @@ func runPlugin(many, big fleet) measurement {
 			return nil, err
 		}
 		for _, of := range []fleet{many, big} {
-			if err := l.Namespace(ctx, of.namespace, true); err != nil {
-				return nil, err
-			}
 			created, err := of.create(ctx, l, true)
 			if err != nil {
 				return nil, err
@@ -103,10 +100,7 @@ func waitedFigures(load, setup string, commands []pluginCommand, took map[string
 		for _, one := range took[command.name] {
 			times, processor = append(times, one.time.Seconds()*1000), append(processor, one.processor.Seconds()*1000)
 		}
-		figure := Figure{Load: load, Setup: setup, Name: command.name, Unit: "ms", Summary: summarize(times)}
-		figures = append(figures, figure)
-		figure.Name, figure.Summary = command.name+", processor time", summarize(processor)
-		figures = append(figures, figure)
+		figures = append(figures, figureOf(load, setup, command.name, "ms", times...), figureOf(load, setup, command.name+", processor time", "ms", processor...))
 	}
 	return figures
 }

@@ -17,12 +17,9 @@ limitations under the License.
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -84,17 +81,15 @@ func heapOf(ctx context.Context, address string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return parseHeap(bytes.NewReader(profile))
+	return parseHeap(string(profile))
 }
 
 // parseHeap returns the value of the line # HeapAlloc = <bytes> of a heap profile in text format.
-func parseHeap(profile io.Reader) (float64, error) {
-	lines := bufio.NewScanner(profile)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if value, found := strings.CutPrefix(lines.Text(), "# HeapAlloc = "); found {
-			return strconv.ParseFloat(value, 64)
-		}
+func parseHeap(profile string) (float64, error) {
+	_, rest, found := strings.Cut(profile, "\n# HeapAlloc = ")
+	if !found {
+		return 0, errors.New("the heap profile has no HeapAlloc")
 	}
-	return 0, errors.Join(errors.New("the heap profile has no HeapAlloc"), lines.Err())
+	value, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(value, 64)
 }

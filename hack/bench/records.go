@@ -141,13 +141,10 @@ func (c chains) commands() []pluginCommand {
 func (c chains) figures(size int, before, after float64, took map[string][]waited) []Figure {
 	records := c.workloads * c.releases
 	setup := fmt.Sprintf("%d records", records)
-	one := func(name, unit string, value float64) Figure {
-		return Figure{Load: loadRecords, Setup: setup, Name: name, Unit: unit, Summary: summarize([]float64{value})}
-	}
 	figures := []Figure{
-		one("JSON of a record", "KiB", float64(size)/float64(records)/1024),
-		one("heap without records", "MiB", before/mebibyte),
-		one("heap with records", "MiB", after/mebibyte),
+		figureOf(loadRecords, setup, "JSON of a record", "KiB", float64(size)/float64(records)/1024),
+		figureOf(loadRecords, setup, "heap without records", "MiB", before/mebibyte),
+		figureOf(loadRecords, setup, "heap with records", "MiB", after/mebibyte),
 	}
 	return append(figures, waitedFigures(loadRecords, setup, c.commands(), took)...)
 }

@@ -40,9 +40,6 @@ func runRest(idle, finished int) measurement {
 		var figures []Figure
 		step := func(name string, s setup, added fleet) error {
 			if added.deployments > 0 {
-				if err := l.Namespace(ctx, added.namespace, true); err != nil {
-					return err
-				}
 				if _, err := added.create(ctx, l, true); err != nil {
 					return err
 				}
@@ -100,13 +97,10 @@ func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Fi
 
 // restFigures returns the figures of the manager after the rest, and its processor time during it.
 func restFigures(name string, writes int, now process.Usage, cpu time.Duration, heap float64) []Figure {
-	one := func(what, unit string, value float64) Figure {
-		return Figure{Load: loadRest, Setup: name, Name: what, Unit: unit, Summary: summarize([]float64{value})}
-	}
 	return []Figure{
-		one(restWrites, "", float64(writes)),
-		one(cpuTime, "ms/s", cpu.Seconds()*1000/restFor.Seconds()),
-		one("memory of the manager", "MiB", float64(now.Memory)/mebibyte),
-		one("heap after garbage collection", "MiB", heap/mebibyte),
+		figureOf(loadRest, name, restWrites, "", float64(writes)),
+		figureOf(loadRest, name, cpuTime, "ms/s", cpu.Seconds()*1000/restFor.Seconds()),
+		figureOf(loadRest, name, "memory of the manager", "MiB", float64(now.Memory)/mebibyte),
+		figureOf(loadRest, name, "heap after garbage collection", "MiB", heap/mebibyte),
 	}
 }

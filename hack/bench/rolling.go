@@ -73,13 +73,7 @@ func (r rolling) run(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error
 
 // fill creates the fleet twice, in a namespace that isn't opted in and in one under change control; and once for each peer.
 func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fleet) error {
-	if err := l.Namespace(ctx, bystanders.namespace, false); err != nil {
-		return err
-	}
 	if _, err := bystanders.create(ctx, l, false); err != nil {
-		return err
-	}
-	if err := l.Namespace(ctx, controlled.namespace, true); err != nil {
 		return err
 	}
 	if err := (setup{batch: 100}).prepare(ctx, l); err != nil {

@@ -72,8 +72,16 @@ type times struct {
 	missing int
 }
 
-// create creates all Deployments at once and waits until they are complete, and verified if they are controlled.
+// create creates all Deployments at once, in a namespace that is opted in if they are controlled, and waits until they are complete, and then verified.
 func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, error) {
+	if err := l.Namespace(ctx, f.namespace, controlled); err != nil {
+		return times{}, err
+	}
+	if f.declared {
+		if err := awaitDeclared(ctx, l, f.namespace); err != nil {
+			return times{}, err
+		}
+	}
 	return f.follow(ctx, l, controlled, "first", func(ctx context.Context, i int) error {
 		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
 		deployment.Spec.Template.Annotations = map[string]string{"note": "first"}

@@ -154,7 +154,7 @@ func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fl
 	var figures []Figure
 	add := func(setup, what, unit string, value float64) {
 		b.logf("%s, %s: %s %s %s", name, setup, what, number(value), unit)
-		figures = append(figures, Figure{Load: loadScale, Setup: name + ", " + setup, Name: what, Unit: unit, Summary: summarize([]float64{value})})
+		figures = append(figures, figureOf(loadScale, name+", "+setup, what, unit, value))
 	}
 	for _, environment := range []string{"", configuredMemory} {
 		setup := "no memory limit"

@@ -47,9 +47,6 @@ func runStuck(count int) measurement {
 			return nil, err
 		}
 		stuck := fleet{namespace: "stuck", deployments: count, replicas: 1}
-		if err := l.Namespace(ctx, stuck.namespace, true); err != nil {
-			return nil, err
-		}
 		if _, err := stuck.create(ctx, l, true); err != nil {
 			return nil, err
 		}
