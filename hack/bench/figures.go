@@ -19,6 +19,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -105,4 +110,103 @@ func number(value float64) string {
 		return fmt.Sprintf("%.1f", value)
 	}
 	return fmt.Sprintf("%.2f", value)
+}
+
+// Summary summarizes a set of measurements.
+type Summary struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	// Count is the number of measurements.
+	Count int `json:"count"`
+}
+
+// summarize returns the median, minimum and maximum of measurements, zero if there are none.
+func summarize(values []float64) Summary {
+	if len(values) == 0 {
+		return Summary{}
+	}
+	return Summary{Median: percentile(values, 50), Low: slices.Min(values), High: slices.Max(values), Count: len(values)}
+}
+
+// percentile interpolates between the two nearest values; it is zero if there are none.
+func percentile(values []float64, percent float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := percent / 100 * float64(len(sorted)-1)
+	low := int(math.Floor(rank))
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (sorted[high]-sorted[low])*(rank-float64(low))
+}
+
+// ratio returns the ratio of the medians. Low and High are of the ratios of rounds with the same number: these ran
+// one after the other, on a machine whose speed changes over time.
+func ratio(ours, base []float64) Summary {
+	var each []float64
+	for i := range min(len(ours), len(base)) {
+		if base[i] != 0 {
+			each = append(each, ours[i]/base[i])
+		}
+	}
+	result := summarize(each)
+	if middle := percentile(base, 50); middle != 0 {
+		result.Median = percentile(ours, 50) / middle
+	}
+	return result
+}
+
+// order returns the order of the setups in a round, reversed in every second one, so that drift over time affects all alike.
+func order(setups, round int) []int {
+	indexes := make([]int, setups)
+	for i := range indexes {
+		indexes[i] = i
+	}
+	if round%2 == 1 {
+		slices.Reverse(indexes)
+	}
+	return indexes
+}
+
+// Machine describes the machine of a run.
+type Machine struct {
+	Processors int    `json:"processors"`
+	Model      string `json:"model,omitempty"`
+	Memory     int64  `json:"memoryBytes,omitempty"`
+	System     string `json:"system"`
+	Go         string `json:"go"`
+	// Load is the load average of the last minute at the start.
+	Load float64 `json:"loadAverage"`
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%d x %s, %d GiB, %s, %s", m.Processors, m.Model, m.Memory>>30, m.System, m.Go)
+}
+
+// thisMachine describes this machine; only Linux shows everything.
+func thisMachine() Machine {
+	machine := Machine{Processors: runtime.NumCPU(), Model: "processor", System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
+	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(content), " ")
+		machine.Load, _ = strconv.ParseFloat(first, 64)
+	}
+	if content, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		machine.Model = valueOf(string(content), "model name", machine.Model)
+	}
+	if content, err := os.ReadFile("/proc/meminfo"); err == nil {
+		kilobytes, _ := strconv.ParseInt(strings.TrimSuffix(valueOf(string(content), "MemTotal", "0 kB"), " kB"), 10, 64)
+		machine.Memory = kilobytes << 10
+	}
+	return machine
+}
+
+// valueOf returns the text after the first colon of the line that begins with a name.
+func valueOf(content, name, otherwise string) string {
+	for line := range strings.Lines(content) {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return otherwise
 }

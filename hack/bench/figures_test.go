@@ -22,11 +22,11 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-
 	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/traas-stack/altershield-operator/hack/local/process"
@@ -176,4 +176,75 @@ func TestMeanSinceAnEarlierReading(t *testing.T) {
 	before := handled{seconds: 2, calls: 100}
 	g.Expect(handled{seconds: 2.5, calls: 300}.meanSince(before)).To(Equal(2.5))
 	g.Expect(before.meanSince(before)).To(BeZero(), "there was none")
+}
+
+func TestSummarizeGivesTheMedianAndTheSpread(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(summarize([]float64{9, 1, 4})).To(Equal(Summary{Median: 4, Low: 1, High: 9, Count: 3}))
+	g.Expect(summarize([]float64{1, 2})).To(Equal(Summary{Median: 1.5, Low: 1, High: 2, Count: 2}))
+	g.Expect(summarize(nil)).To(Equal(Summary{}))
+}
+
+func TestPercentileLiesBetweenTheNearestValues(t *testing.T) {
+	g := NewWithT(t)
+	values := make([]float64, 101)
+	for i := range values {
+		values[100-i] = float64(i)
+	}
+	g.Expect(percentile(values, 99)).To(BeNumerically("~", 99, 1e-9))
+	g.Expect(percentile([]float64{10, 20}, 25)).To(Equal(12.5))
+	g.Expect(percentile([]float64{7}, 99)).To(Equal(7.0))
+	g.Expect(percentile(nil, 50)).To(BeZero())
+	g.Expect(values[0]).To(Equal(100.0), "the values stay in their order")
+}
+
+func TestRatioIsThatOfTheMediansAndItsSpreadThatOfTheRounds(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(ratio([]float64{12, 30, 22}, []float64{10, 20, 20})).To(Equal(Summary{Median: 1.1, Low: 1.1, High: 1.5, Count: 3}))
+	g.Expect(ratio([]float64{1}, nil)).To(Equal(Summary{}))
+	g.Expect(ratio([]float64{1}, []float64{0})).To(Equal(Summary{}))
+}
+
+func TestOrderRunsForthInOneRoundAndBackInTheNext(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(order(3, 0)).To(Equal([]int{0, 1, 2}))
+	g.Expect(order(3, 1)).To(Equal([]int{2, 1, 0}))
+	g.Expect(order(3, 2)).To(Equal([]int{0, 1, 2}))
+}
+
+func request(verb, namespace, resource, subresource string, code int32) auditv1.Event {
+	return auditv1.Event{
+		Verb:           verb,
+		ObjectRef:      &auditv1.ObjectReference{Namespace: namespace, Resource: resource, Subresource: subresource},
+		ResponseStatus: &metav1.Status{Code: code},
+	}
+}
+
+func TestWritesOfCountsByVerbAndKindAndFailuresApart(t *testing.T) {
+	g := NewWithT(t)
+	requests := []auditv1.Event{
+		request("patch", "shop", "pods", "", 200),
+		request("patch", "shop", "pods", "", 200),
+		request("patch", "shop", "changepods", "status", 200),
+		request("patch", "shop", "changepods", "status", 409),
+		request("create", "shop", "changepods", "", 403),
+		request("create", "shop", "events", "", 201),
+		request("patch", "shop", "events", "", 409),
+		request("get", "shop", "changepods", "", 200),
+		request("list", "shop", "pods", "", 200),
+		request("watch", "shop", "pods", "", 200),
+		request("patch", "elsewhere", "pods", "", 200),
+		{Verb: "create"},
+	}
+	counts := writesOf(requests, "shop")
+	g.Expect(counts).To(Equal(map[string]int{
+		"patch pods":                         2,
+		"patch changepods/status":            1,
+		"patch changepods/status (conflict)": 1,
+		"create changepods (failed)":         1,
+		"events":                             2,
+	}))
+	g.Expect(total(counts)).To(Equal(5))
+	g.Expect(conflicts(counts)).To(Equal(1))
+	g.Expect(readsOf(requests)).To(Equal(map[string]int{"get changepods": 1, "list pods": 1}))
 }

@@ -17,15 +17,22 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 // setup is the software that handles the Deployments.
@@ -133,4 +140,41 @@ func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
 		return err
 	}
 	return l.Quiet(ctx)
+}
+
+// policies are those that the operator has during a setup.
+type policies string
+
+const (
+	// installed are those of a new installation: builtin.
+	installed policies = ""
+	// unchecked are none.
+	unchecked policies = "unchecked"
+	// paced are a ReleasePolicy of two steps, and a VerificationPolicy of three checks beside builtin.
+	paced policies = "paced"
+)
+
+//go:embed paced.yaml
+var pacedPolicies []byte
+
+// apply creates the policies, and deletes those of other setups.
+func (p policies) apply(ctx context.Context, l *lab.Lab) error {
+	wanted := map[client.Object]bool{verificationpolicy.BuiltIn(operator.Namespace, true): p != unchecked}
+	decoded, err := manifests.Decode(bytes.NewReader(pacedPolicies))
+	if err != nil {
+		return err
+	}
+	for _, policy := range decoded {
+		wanted[policy] = p == paced
+	}
+	for policy, isWanted := range wanted {
+		if isWanted {
+			if err := l.Kube.Create(ctx, policy); err != nil && !apierrors.IsAlreadyExists(err) {
+				return fmt.Errorf("creating the policy %s: %w", policy.GetName(), err)
+			}
+		} else if err := l.Kube.Delete(ctx, policy); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting the policy %s: %w", policy.GetName(), err)
+		}
+	}
+	return nil
 }
