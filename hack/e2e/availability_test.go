@@ -25,11 +25,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -49,9 +54,7 @@ func losesItsLeader(ctx context.Context) {
 
 func survivesADrain(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "drained")
-	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	succeeds(ctx, namespace, recordOf(object))
+	verifies(ctx, slowly(namespace, "sleep"))
 	bothReady(ctx)
 	visitor := visit(ctx, namespace)
 	node := leadingPod(ctx).Spec.NodeName
@@ -114,9 +117,7 @@ func losesItsLeaderAgainAndAgain(ctx context.Context) {
 // before Kubernetes notices, and releases may fail until then: their number is printed, not checked.
 func isKilledOnTheSpot(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "killed")
-	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	succeeds(ctx, namespace, recordOf(object))
+	verifies(ctx, slowly(namespace, "sleep"))
 	visitor := visit(ctx, namespace)
 
 	bothReady(ctx)
@@ -175,10 +176,7 @@ func processOf(pod *corev1.Pod) int {
 
 func isUpgraded(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "upgraded")
-	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	verified := recordOf(object)
-	succeeds(ctx, namespace, verified)
+	verified := verifies(ctx, slowly(namespace, "sleep"))
 	rolling := slowly(namespace, "rolling")
 	rolling.Spec.MinReadySeconds = 15 // so that the rollout is in progress all the time
 	Expect(kube.Create(ctx, rolling)).To(Succeed())
@@ -206,4 +204,76 @@ func isUpgraded(ctx context.Context) {
 
 	By("running the new version")
 	Expect(buildVersions(ctx, scraperToken(ctx))).To(HaveEach("current"))
+}
+
+// askEvery is the pause between two releases of a visitor.
+const askEvery = 100 * time.Millisecond
+
+// visitor is a client of the cluster that releases continuously by dry runs: the API server calls the webhook,
+// and nothing changes.
+type visitor struct {
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+	admitted atomic.Int64
+	// last is the name of the record that the previous release would have had.
+	last     string
+	failures []string
+}
+
+// visit starts a visitor that releases a Deployment of its own.
+func visit(ctx context.Context, namespace string) *visitor {
+	GinkgoHelper()
+	visited := slowly(namespace, "visited")
+	visited.Spec.Replicas = new(int32)
+	Expect(kube.Create(ctx, visited)).To(Succeed())
+	visiting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	v := &visitor{stop: stop}
+	v.done.Go(func() {
+		tick := time.NewTicker(askEvery)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			v.ask(visiting, namespace, n)
+			select {
+			case <-visiting.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	DeferCleanup(stop)
+	return v
+}
+
+func (v *visitor) ask(ctx context.Context, namespace string, n int) {
+	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "visited"}}
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"visit":"%d"}}}}}`, n)
+	err := kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", patch), client.DryRunAll)
+	stamped := recordOf(object)
+	if err == nil && stamped == v.last {
+		err = fmt.Errorf("visit %d has the version of the previous one: no webhook was called", n)
+	}
+	v.last = stamped
+	switch {
+	case ctx.Err() != nil: // the last answer doesn't count
+	case err != nil:
+		v.failures = append(v.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
+	default:
+		v.admitted.Add(1)
+	}
+}
+
+// staysFor waits until the given number of further releases were admitted.
+func (v *visitor) staysFor(ctx context.Context, releases int64) {
+	GinkgoHelper()
+	enough := v.admitted.Load() + releases
+	Eventually(ctx, v.admitted.Load).Should(BeNumerically(">=", enough))
+}
+
+// leaves ends the visit and returns the number of admitted releases, and the errors of the others.
+func (v *visitor) leaves() (int64, []string) {
+	GinkgoHelper()
+	v.stop()
+	v.done.Wait()
+	Expect(v.admitted.Load()).To(BeNumerically(">", 0))
+	return v.admitted.Load(), v.failures
 }

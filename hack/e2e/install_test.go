@@ -94,10 +94,7 @@ func walksThrough(ctx context.Context) {
 
 func takesBackACrashLoop(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "crashing")
-	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	good := recordOf(object)
-	succeeds(ctx, namespace, good)
+	good := verifies(ctx, slowly(namespace, "sleep"))
 
 	// The container exits with status 0 as soon as it has started.
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","command":["/bin/sleep","0"]}]}}}}`
@@ -147,9 +144,7 @@ func theDeployment(ctx context.Context, namespace, name string) *appsv1.Deployme
 // isRemoved is the last spec.
 func isRemoved(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "staying")
-	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	succeeds(ctx, namespace, recordOf(object))
+	verifies(ctx, slowly(namespace, "sleep"))
 	before := incarnations(ctx, namespace)
 	sets := []set{}
 	for _, failing := range []string{"shop", "failed"} {

@@ -31,6 +31,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -147,10 +148,8 @@ func outcome(namespace, name string) func(context.Context) string {
 		if err := kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &workload); err != nil {
 			return err.Error()
 		}
-		for _, condition := range workload.Status.Conditions {
-			if condition.Type == "Verified" {
-				return string(workload.Status.Status) + ", " + condition.Reason
-			}
+		if verified := meta.FindStatusCondition(workload.Status.Conditions, "Verified"); verified != nil {
+			return string(workload.Status.Status) + ", " + verified.Reason
 		}
 		return string(workload.Status.Status)
 	}
@@ -160,6 +159,15 @@ func outcome(namespace, name string) func(context.Context) string {
 func succeeds(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	Eventually(ctx, outcome(namespace, name)).Should(Equal("Success, AllPodsPassed"), "release %s/%s", namespace, name)
+}
+
+// verifies creates a Deployment, waits until its first release is verified, and returns its record.
+func verifies(ctx context.Context, object *appsv1.Deployment) string {
+	GinkgoHelper()
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	record := recordOf(object)
+	succeeds(ctx, object.Namespace, record)
+	return record
 }
 
 // operatorPods returns the replicas of the operator, including terminating ones.

@@ -40,7 +40,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
 	"github.com/traas-stack/altershield-operator/hack/node/registry"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
@@ -55,9 +54,7 @@ func comparesMetrics(ctx context.Context) {
 	object := slowly(namespace, "shop")
 	container := &object.Spec.Template.Spec.Containers[0]
 	container.Image, container.Command = "shop", []string{"/shop", "--every=100"}
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	good := recordOf(object)
-	succeeds(ctx, namespace, good)
+	verifies(ctx, object)
 	visits(ctx, serve(ctx, namespace, "shop"), 10*time.Millisecond)
 
 	By("asking a source at an address that is refused, and Prometheus")
@@ -103,8 +100,14 @@ func pushShop(ctx context.Context) {
 func asks(ctx context.Context, address, expected string) {
 	GinkgoHelper()
 	must(ctx, "bash", "-ec", strings.ReplaceAll(documented("docs/sources.md", "A first source"), "http://prometheus.monitoring:9090", address))
+	hasCondition(ctx, "vsrc/prometheus", expected)
+}
+
+// hasCondition waits until the first condition of an object in the operator's namespace is as expected.
+func hasCondition(ctx context.Context, object, expected string) {
+	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (string, error) {
-		return run(ctx, "kubectl", "get", "vsrc", "prometheus", "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
+		return run(ctx, "kubectl", "get", object, "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
 	}).Should(Equal(expected))
 }
 
@@ -116,9 +119,7 @@ func subscribes(ctx context.Context) {
 	DeferCleanup(func(ctx context.Context) {
 		kubectl(ctx, "delete", "csub/shop", "secret/dingtalk", "-n", system, "--ignore-not-found")
 	})
-	Eventually(ctx, func(ctx context.Context) (string, error) {
-		return run(ctx, "kubectl", "get", "csub", "shop", "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
-	}).Should(Equal("False Suspended spec.suspend is set"))
+	hasCondition(ctx, "csub/shop", "False Suspended spec.suspend is set")
 }
 
 // scrapes returns the address of a real Prometheus that reads some pods once in each interval. Debian's doesn't discover them at the API server.
@@ -146,21 +147,14 @@ func scrapes(ctx context.Context, interval string, some ...client.ListOption) st
 	DeferCleanup(discovery.Close)
 	programs, err := prometheus.Ensure(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	dir := GinkgoT().TempDir()
-	file := filepath.Join(dir, "prometheus.yml")
-	Expect(os.WriteFile(file, fmt.Appendf(nil, `{scrape_configs: [{
-		job_name: pods, scrape_interval: %[1]s, scrape_timeout: %[1]s, http_sd_configs: [{url: %[2]q, refresh_interval: %[1]s}]}]}`,
-		interval, discovery.URL), 0o600)).To(Succeed())
 	port, err := cluster.FreePort()
 	Expect(err).NotTo(HaveOccurred())
-	listen := net.JoinHostPort(os.Getenv("NODE_ADDRESS"), strconv.Itoa(port))
-	running, err := process.Start(process.Spec{Dir: dir, Name: "prometheus", Argv: []string{
-		filepath.Join(programs.Dir, "prometheus"), "--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + listen,
-	}})
+	programs.Listen = net.JoinHostPort(os.Getenv("NODE_ADDRESS"), strconv.Itoa(port))
+	address, stop, err := programs.StartConfigured(ctx, GinkgoT().TempDir(), fmt.Sprintf(`{scrape_configs: [{
+		job_name: pods, scrape_interval: %[1]s, scrape_timeout: %[1]s, http_sd_configs: [{url: %[2]q, refresh_interval: %[1]s}]}]}`, interval, discovery.URL))
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) { Expect(running.Stop(ctx, 10*time.Second)).To(Succeed()) })
-	Eventually(ctx, func() (string, error) { return visitOnce(ctx, "http://"+listen+"/-/ready") }).Should(Equal("200 OK"), "%v", running.Ended())
-	return "http://" + listen
+	DeferCleanup(stop)
+	return address
 }
 
 // serve creates a Service for the pods of an app, and returns its address once they answer.

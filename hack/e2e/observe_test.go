@@ -19,6 +19,7 @@ limitations under the License.
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,12 +30,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -175,24 +178,26 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 	raw, err := clientset.CoreV1().RESTClient().Get().
 		Resource("nodes").Name(pod.Spec.NodeName).SubResource("proxy").Suffix("metrics/resource").DoRaw(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	result := resources{pod: pod.Name}
-	for line := range strings.Lines(string(raw)) {
-		if !strings.Contains(line, `pod="`+pod.Name+`"`) || !strings.Contains(line, `container="manager"`) {
-			continue
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
+	Expect(err).NotTo(HaveOccurred())
+	of := func(family string) *dto.Metric {
+		metrics := families[family].GetMetric()
+		at := slices.IndexFunc(metrics, func(metric *dto.Metric) bool {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			return labels["pod"] == pod.Name && labels["container"] == "manager"
+		})
+		if at < 0 {
+			return nil
 		}
-		// A value is followed by the time at which the kubelet read it; other lines aren't.
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			continue
-		}
-		switch {
-		case strings.HasPrefix(line, "container_cpu_usage_seconds_total"):
-			milliseconds, err := strconv.ParseInt(fields[2], 10, 64)
-			Expect(err).NotTo(HaveOccurred())
-			result.cpu, result.at = number(fields[1]), time.UnixMilli(milliseconds)
-		case strings.HasPrefix(line, "container_memory_working_set_bytes"):
-			result.memory = number(fields[1])
-		}
+		return metrics[at]
+	}
+	result := resources{pod: pod.Name, memory: of("container_memory_working_set_bytes").GetGauge().GetValue()}
+	if cpu := of("container_cpu_usage_seconds_total"); cpu != nil { // with the time at which the kubelet read it
+		result.cpu, result.at = cpu.GetCounter().GetValue(), time.UnixMilli(cpu.GetTimestampMs())
 	}
 	return result
 }
@@ -218,11 +223,4 @@ func hasTheRightPermissions(ctx context.Context) {
 	})
 	Expect(audit.Unused(granted, asked, exceptions)).To(BeEmpty())
 	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))
-}
-
-func number(text string) float64 {
-	GinkgoHelper()
-	value, err := strconv.ParseFloat(text, 64)
-	Expect(err).NotTo(HaveOccurred())
-	return value
 }

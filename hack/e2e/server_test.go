@@ -64,8 +64,7 @@ func asksTheServer(ctx context.Context) {
 	By("verifying a release that the server has checked")
 	namespace := controlledNamespace(ctx, "checked")
 	object := slowly(namespace, "sleep")
-	Expect(kube.Create(ctx, object)).To(Succeed())
-	succeeds(ctx, namespace, recordOf(object))
+	verifies(ctx, object)
 	Expect(kubectl(ctx, "get", "changepods", "-n", namespace)).To(And(ContainSubstring("PostFinish"), Not(ContainSubstring("Failed"))))
 
 	By("suspending a release that the server fails")

@@ -21,10 +21,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
@@ -52,17 +57,19 @@ func (p Programs) Start(ctx context.Context, dir, samples string) (address strin
 	if err := run(ctx, dir, filepath.Join(p.Dir, "promtool"), "tsdb", "create-blocks-from", "openmetrics", "samples", "data"); err != nil {
 		return "", nil, err
 	}
-	return p.start(ctx, dir, "{}")
+	return p.StartConfigured(ctx, dir, "{}")
 }
 
 // StartScraping starts a Prometheus in an empty folder that scrapes the path /metrics of a host and port every two seconds, and keeps the labels
 // of its series. It returns its address once it is ready, and ends by stop, which waits for that.
 func (p Programs) StartScraping(ctx context.Context, dir, target string) (address string, stop func(), err error) {
-	return p.start(ctx, dir, fmt.Sprintf(
+	return p.StartConfigured(ctx, dir, fmt.Sprintf(
 		`{scrape_configs: [{job_name: pods, honor_labels: true, scrape_interval: 2s, scrape_timeout: 2s, static_configs: [{targets: [%q]}]}]}`, target))
 }
 
-func (p Programs) start(ctx context.Context, dir, config string) (address string, stop func(), err error) {
+// StartConfigured starts a Prometheus in an empty folder with this configuration. It returns its address once it is ready, and ends by stop, which
+// waits for that.
+func (p Programs) StartConfigured(ctx context.Context, dir, config string) (address string, stop func(), err error) {
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		return "", nil, fmt.Errorf("write the configuration of Prometheus: %w", err)
 	}
@@ -87,4 +94,112 @@ func freeAddress() (string, error) {
 	port := 0
 	err := cluster.FreePorts(&port)
 	return "127.0.0.1:" + strconv.Itoa(port), err
+}
+
+// VictoriaMetrics has the program victoria-metrics, the second implementation of the API of Prometheus.
+type VictoriaMetrics struct {
+	// Dir is its folder, empty if it is on the PATH.
+	Dir string
+}
+
+// EnsureVictoriaMetrics finds the program, or extracts Debian's package victoria-metrics.
+func EnsureVictoriaMetrics(ctx context.Context, out io.Writer) (VictoriaMetrics, error) {
+	dir, err := ensure(ctx, out, "victoria-metrics", "victoria-metrics")
+	return VictoriaMetrics{Dir: dir}, err
+}
+
+// Start starts a VictoriaMetrics in an empty folder and returns its address once it has the given samples in the OpenMetrics format, whose
+// times are whole seconds. It ends by stop, which waits for that.
+func (v VictoriaMetrics) Start(ctx context.Context, dir, samples string) (address string, stop func(), err error) {
+	listen, err := freeAddress()
+	if err != nil {
+		return "", nil, err
+	}
+	address = "http://" + listen
+	stop, err = serve(ctx, func(running context.Context) *exec.Cmd {
+		// Samples may be of any time, so they are kept for ever.
+		return exec.CommandContext(running, filepath.Join(v.Dir, "victoria-metrics"), "-storageDataPath="+dir, "-retentionPeriod=100y", "-httpListenAddr="+listen)
+	}, address, "/health")
+	if err != nil {
+		return "", nil, err
+	}
+	if err := load(ctx, address, samples); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return address, stop, nil
+}
+
+// load imports samples, and has them found at once.
+func load(ctx context.Context, address, samples string) error {
+	var text strings.Builder
+	for line := range strings.Lines(samples) {
+		if !strings.HasPrefix(line, "#") {
+			text.WriteString(strings.TrimSuffix(line, "\n") + "000\n") // milliseconds
+		}
+	}
+	for _, path := range []string{"/api/v1/import/prometheus", "/internal/force_flush"} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+path, strings.NewReader(text.String()))
+		if err != nil {
+			return fmt.Errorf("import samples: %w", err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return fmt.Errorf("import samples: %w", err)
+		}
+		_ = response.Body.Close() // nothing in it is read
+		if response.StatusCode >= http.StatusMultipleChoices {
+			return fmt.Errorf("import samples: %s answers %s", path, response.Status)
+		}
+	}
+	return nil
+}
+
+// readyTimeout is how long a start may take.
+const readyTimeout = time.Minute
+
+// serve runs a server until stop, which waits for its end. It returns once the server answers to a path of its address.
+func serve(ctx context.Context, cmd func(context.Context) *exec.Cmd, address, path string) (stop func(), err error) {
+	running, cancel := context.WithCancel(ctx)
+	server := cmd(running)
+	if err := server.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("start %s: %w", server.Path, err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.Wait()
+		close(ended)
+	}()
+	stop = func() {
+		cancel()
+		for range ended { // until it is closed
+		}
+	}
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		select {
+		case err := <-ended:
+			return false, fmt.Errorf("it ended: %w", err)
+		default:
+			return answers(ctx, address+path), nil
+		}
+	})
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("start %s: %w", server.Path, err)
+	}
+	return stop, nil
+}
+
+func answers(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
