@@ -221,9 +221,13 @@ func (s *stage) still(ctx context.Context) error {
 	var seen map[string]string
 	var since time.Time
 	return lab.Until(ctx, patience, fmt.Sprintf("%s without a write", quiet), func(ctx context.Context) error {
-		versions, err := s.versions(ctx)
+		configurations, err := s.configurations(ctx)
 		if err != nil {
 			return err
+		}
+		versions := map[string]string{}
+		for _, found := range configurations {
+			versions[found.GetKind()+" "+found.GetName()] = found.GetResourceVersion()
 		}
 		if !maps.Equal(versions, seen) {
 			seen, since = versions, time.Now()
@@ -234,21 +238,4 @@ func (s *stage) still(ctx context.Context) error {
 		s.tell("", "nobody writes to the %d webhook configurations for %s", len(versions), quiet)
 		return nil
 	})
-}
-
-// versions returns the resource versions of all webhook configurations.
-func (s *stage) versions(ctx context.Context) (map[string]string, error) {
-	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
-	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
-	if err := errors.Join(s.lab.Kube.List(ctx, &mutating), s.lab.Kube.List(ctx, &validating)); err != nil {
-		return nil, err
-	}
-	versions := map[string]string{}
-	for _, configuration := range mutating.Items {
-		versions["mutating "+configuration.Name] = configuration.ResourceVersion
-	}
-	for _, configuration := range validating.Items {
-		versions["validating "+configuration.Name] = configuration.ResourceVersion
-	}
-	return versions, nil
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -85,3 +86,45 @@ func ready(object *unstructured.Unstructured) error {
 	}
 	return nil
 }
+
+const (
+	// current is the link to the folder with what a mounted Secret has now.
+	current = "..data"
+	// pending is that link until it replaces the one before.
+	pending = "..data_tmp"
+)
+
+// mount is a folder with what a Secret has, as the kubelet keeps it for a pod: each version is a folder of its own, and a link to the newest
+// is replaced at once.
+type mount string
+
+// follow writes a newer version of the Secret.
+func (m mount) follow(data map[string][]byte) error {
+	version, err := os.MkdirTemp(string(m), "..version-")
+	if err != nil {
+		return fmt.Errorf("mounting a Secret: %w", err)
+	}
+	for name, content := range data {
+		if err := os.WriteFile(filepath.Join(version, name), content, 0o600); err != nil {
+			return fmt.Errorf("mounting a Secret: %w", err)
+		}
+	}
+	before, _ := os.Readlink(m.path(current)) // none at first
+	if err := os.Symlink(filepath.Base(version), m.path(pending)); err != nil {
+		return fmt.Errorf("mounting a Secret: %w", err)
+	}
+	if err := os.Rename(m.path(pending), m.path(current)); err != nil {
+		return fmt.Errorf("mounting a Secret: %w", err)
+	}
+	if before != "" {
+		return os.RemoveAll(m.path(before))
+	}
+	for name := range data {
+		if err := os.Symlink(filepath.Join(current, name), m.path(name)); err != nil {
+			return fmt.Errorf("mounting a Secret: %w", err)
+		}
+	}
+	return nil
+}
+
+func (m mount) path(name string) string { return filepath.Join(string(m), name) }

@@ -22,7 +22,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +29,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -53,26 +54,35 @@ func (s *stage) secret(ctx context.Context) (map[string][]byte, error) {
 	return secret.Data, err
 }
 
-// bundles returns the CA bundles of the operator's webhook configurations, in the order of their names: one for each webhook.
-func (s *stage) bundles(ctx context.Context) (map[string][][]byte, error) {
-	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
-	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
-	if err := errors.Join(s.lab.Kube.List(ctx, &mutating), s.lab.Kube.List(ctx, &validating)); err != nil {
-		return nil, err
-	}
-	found := map[string][][]byte{}
-	for _, configuration := range mutating.Items {
-		for _, webhook := range configuration.Webhooks {
-			found[configuration.Name] = append(found[configuration.Name], webhook.ClientConfig.CABundle)
+// configurations returns all webhook configurations.
+func (s *stage) configurations(ctx context.Context) ([]unstructured.Unstructured, error) {
+	var all []unstructured.Unstructured
+	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
+		if err := s.lab.Kube.List(ctx, &list); err != nil {
+			return nil, err
 		}
+		all = append(all, list.Items...)
 	}
-	for _, configuration := range validating.Items {
-		for _, webhook := range configuration.Webhooks {
-			found[configuration.Name] = append(found[configuration.Name], webhook.ClientConfig.CABundle)
+	return all, nil
+}
+
+// bundles returns the CA bundles of the operator's webhook configurations by their names: one for each webhook.
+func (s *stage) bundles(ctx context.Context) (map[string][][]byte, error) {
+	all, err := s.configurations(ctx)
+	found := map[string][][]byte{}
+	for _, configuration := range all {
+		var of admissionregistrationv1.MutatingWebhookConfiguration // validating ones have clientConfig at the same place
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(configuration.Object, &of); err != nil {
+			return nil, err
+		}
+		for _, webhook := range of.Webhooks {
+			found[configuration.GetName()] = append(found[configuration.GetName()], webhook.ClientConfig.CABundle)
 		}
 	}
 	maps.DeleteFunc(found, func(name string, _ [][]byte) bool { return !strings.HasPrefix(name, prefix) })
-	return found, nil
+	return found, err
 }
 
 // distrust returns an error that names the webhook configurations whose CA bundle lacks the authority. cainjector adds authorities to a bundle,

@@ -31,7 +31,7 @@ import (
 )
 
 const (
-	// argoSystem has the objects and the service account of Argo CD.
+	// argoSystem has the objects of Argo CD.
 	argoSystem = "argocd"
 	// argoInstallation is what Argo CD expects there beside its definitions.
 	argoInstallation = `
@@ -92,24 +92,20 @@ func (s *stage) startArgoCD(ctx context.Context, out io.Writer) error {
 }
 
 func (s *stage) startParts(ctx context.Context, scratch string) error {
-	kubeconfig, err := s.account(ctx, argoSystem, "argocd")
+	kubeconfig, err := s.account(ctx, "argocd")
 	if err != nil {
 		return err
 	}
-	var ports [4]string
-	for i := range ports {
-		port, err := cluster.FreePort()
-		if err != nil {
-			return err
-		}
-		ports[i] = strconv.Itoa(port)
+	var redisPort, repoPort, repoMetrics, metrics int
+	if err := cluster.FreePorts(&redisPort, &repoPort, &repoMetrics, &metrics); err != nil {
+		return err
 	}
-	redis, repoServer := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
+	redis, repoServer := fmt.Sprintf("127.0.0.1:%d", redisPort), fmt.Sprintf("127.0.0.1:%d", repoPort)
 	for _, argv := range [][]string{
 		{"redis", redis},
-		{"repo-server", "--disable-tls", "--address=127.0.0.1", "--port=" + ports[1], "--metrics-address=127.0.0.1", "--metrics-port=" + ports[2],
+		{"repo-server", "--disable-tls", "--address=127.0.0.1", "--port=" + strconv.Itoa(repoPort), "--metrics-address=127.0.0.1", "--metrics-port=" + strconv.Itoa(repoMetrics),
 			"--redis=" + redis, "--revision-cache-expiration=1s"},
-		{"application-controller", "--kubeconfig=" + kubeconfig, "--namespace=" + argoSystem, "--metrics-port=" + ports[3],
+		{"application-controller", "--kubeconfig=" + kubeconfig, "--namespace=" + argoSystem, "--metrics-port=" + strconv.Itoa(metrics),
 			"--redis=" + redis, "--repo-server=" + repoServer, "--repo-server-plaintext", "--app-resync=3", "--app-resync-jitter=0", "--persist-resource-health"},
 	} {
 		err := s.lab.Start("argocd-"+argv[0], append([]string{s.argoCD.program}, argv...), "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+kubeconfig, "ARGOCD_GPG_ENABLED=false",

@@ -46,7 +46,7 @@ func (s *stage) prepareHelm(ctx context.Context, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := s.account(ctx, namespace, "helm")
+	kubeconfig, err := s.account(ctx, "helm")
 	home := filepath.Join(s.dir, "helm")
 	s.helm = &helm{program, []string{"KUBECONFIG=" + kubeconfig, "KUBECACHEDIR=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}}
 	return err

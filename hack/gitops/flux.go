@@ -35,7 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
-// fluxSystem has the objects and the service account of Flux.
+// fluxSystem has the objects of Flux.
 const fluxSystem = "flux-system"
 
 // startFlux starts the two controllers of Flux.
@@ -60,7 +60,7 @@ func (s *stage) startFlux(ctx context.Context, out io.Writer) error {
 	if err := s.lab.Namespace(ctx, fluxSystem, false); err != nil {
 		return err
 	}
-	kubeconfig, err := s.account(ctx, fluxSystem, "flux")
+	kubeconfig, err := s.account(ctx, "flux")
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,23 +108,12 @@ func (s *stage) declare(ctx context.Context) error {
 }
 
 // account creates a service account that may do everything, and returns its kubeconfig.
-func (s *stage) account(ctx context.Context, in, name string) (kubeconfig string, err error) {
-	kubeconfig = filepath.Join(s.dir, name+".kubeconfig")
-	err = s.apply(ctx, fmt.Appendf(nil, `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: %[1]s, namespace: %[2]s}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
-`, name, in))
-	if err == nil {
-		err = s.lab.Plane.ServiceAccountKubeconfig(ctx, in, name, kubeconfig, nil)
+func (s *stage) account(ctx context.Context, name string) (kubeconfig string, err error) {
+	if _, err := s.lab.Account(ctx, name, "cluster-admin"); err != nil {
+		return "", err
 	}
-	return kubeconfig, err
+	kubeconfig = filepath.Join(s.dir, name+".kubeconfig")
+	return kubeconfig, s.lab.Plane.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, name, kubeconfig, nil)
 }
 
 func (s *stage) apply(ctx context.Context, content []byte) error {
