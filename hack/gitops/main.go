@@ -25,13 +25,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 // atOnce is how many scenes are played at once.
@@ -98,4 +104,104 @@ func gitops(ctx context.Context, manager string, scenes []scene, out io.Writer) 
 		fmt.Fprintf(out, "\n%d scenes in %s: no fight, no loss.\n", len(scenes), time.Since(began).Round(time.Second))
 	}
 	return err
+}
+
+// namespace has the workloads.
+const namespace = "shop"
+
+// stage is a cluster with the operator, and with the tools that the scenes have.
+type stage struct {
+	lab *lab.Lab
+	// dir is a folder for the tools.
+	dir    string
+	git    *gitServer
+	argoCD *argoCD
+	helm   *helm
+}
+
+func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*stage, error) {
+	s := &stage{lab: l, dir: filepath.Dir(l.Plane.Kubeconfig())}
+	err := l.Serve(ctx, altershield.Options{InsertTime: -1})
+	if err == nil {
+		err = l.StartOperator(ctx)
+	}
+	if err == nil {
+		err = l.SetBatch(ctx, 1)
+	}
+	if err == nil {
+		err = errors.Join(l.Namespace(ctx, namespace, true), s.declare(ctx))
+	}
+	if err == nil {
+		s.git, err = serveGit(ctx, filepath.Join(s.dir, "git"))
+	}
+	for tool, start := range map[string]func(context.Context, io.Writer) error{"argocd": s.startArgoCD, "flux": s.startFlux, "helm": s.prepareHelm} {
+		if err == nil && slices.ContainsFunc(scenes, func(s scene) bool { return s.tool == tool }) {
+			err = start(ctx, out)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *stage) close() error {
+	if s.git == nil {
+		return nil
+	}
+	return s.git.server.Close()
+}
+
+// app returns the app of a scene. Its name begins with that of the tool.
+func (s *stage) app(of scene) *app {
+	a := &app{stage: s, scene: of}
+	a.name = of.tool + "-" + of.name
+	repository := repository{stage: s, name: a.name, folder: filepath.Join(s.dir, "git", a.name)}
+	switch of.tool {
+	case "argocd":
+		a.tool = &application{repository: repository, scene: of}
+	case "flux":
+		a.tool = &kustomization{repository: repository, extra: of.kustomization}
+	case "helm":
+		a.tool = &chart{stage: s, name: a.name, folder: filepath.Join(s.dir, "helm", a.name), flags: of.flags}
+	}
+	return a
+}
+
+// declare puts KubernetesClusters under control, and waits until they are.
+func (s *stage) declare(ctx context.Context) error {
+	if err := s.lab.Declare(ctx); err != nil {
+		return err
+	}
+	kind := &unstructured.Unstructured{}
+	kind.SetAPIVersion("app.ops.cloud.alipay.com/v1alpha1")
+	kind.SetKind("ControlledKind")
+	kind.SetName("kubernetesclusters.ecs.yun.com")
+	return s.until(ctx, kind, "Ready of ControlledKind "+kind.GetName(), "Ready", "True")
+}
+
+// account creates a service account that may do everything, and returns its kubeconfig.
+func (s *stage) account(ctx context.Context, name string) (kubeconfig string, err error) {
+	if _, err := s.lab.Account(ctx, name, "cluster-admin"); err != nil {
+		return "", err
+	}
+	kubeconfig = filepath.Join(s.dir, name+".kubeconfig")
+	return kubeconfig, s.lab.Plane.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, name, kubeconfig, nil)
+}
+
+func (s *stage) apply(ctx context.Context, content []byte) error {
+	return s.lab.Apply(ctx, content, cluster.WebhookEndpoint{})
+}
+
+// until waits until a condition of an object has a status.
+func (s *stage) until(ctx context.Context, object *unstructured.Unstructured, what, condition, status string) error {
+	return lab.Until(ctx, patience, what, func(ctx context.Context) error {
+		if err := s.lab.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		if found := lab.ConditionOf(object, condition); found["status"] != status {
+			return fmt.Errorf("it is %v", found)
+		}
+		return nil
+	})
 }

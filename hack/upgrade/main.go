@@ -27,10 +27,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
 func main() {
@@ -63,5 +65,50 @@ func upgrade(ctx context.Context, manager, from string, out io.Writer) (err erro
 		return err
 	}
 	fmt.Fprintf(out, "No pod restarted, and no record was lost. %s in total.\n", time.Since(began).Round(time.Second))
+	return nil
+}
+
+// version is a version of the operator.
+type version struct {
+	name string
+	// manager is the program, config the kustomization to install.
+	manager, config string
+	// earlier reports that it is v0.1, which lacks flags of the present one.
+	earlier bool
+}
+
+// run makes an operator one of this version.
+func (v version) run(options *operator.Options) {
+	options.Binary, options.Config, options.Earlier = v.manager, v.config, v.earlier
+}
+
+// build checks a commit out and builds its manager. The returned function removes both.
+func build(ctx context.Context, commit string, out io.Writer) (built version, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "altershield-upgrade-")
+	if err != nil {
+		return version{}, nil, fmt.Errorf("building %s: %w", commit, err)
+	}
+	tree := filepath.Join(dir, "tree")
+	built = version{name: commit, manager: filepath.Join(dir, "manager"), config: filepath.Join(tree, "config", "local"), earlier: true}
+	remove = func() error {
+		return errors.Join(command(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree), os.RemoveAll(dir))
+	}
+	fmt.Fprintf(out, "Building the manager of %s.\n", commit)
+	if err := command(ctx, ".", "git", "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
+		return version{}, nil, errors.Join(fmt.Errorf("building %s, which needs the history of the repository: %w", commit, err), os.RemoveAll(dir))
+	}
+	if err := command(ctx, tree, "go", "build", "-o", built.manager, "."); err != nil {
+		return version{}, nil, errors.Join(fmt.Errorf("building %s: %w", commit, err), remove())
+	}
+	return built, remove, nil
+}
+
+// command runs a program. Its error has what the program wrote.
+func command(ctx context.Context, dir, name string, args ...string) error {
+	running := exec.CommandContext(ctx, name, args...)
+	running.Dir = dir
+	if output, err := running.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w: %s", name, args, err, output)
+	}
 	return nil
 }
