@@ -34,18 +34,20 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
+// options are what is explained, and where.
 type options struct {
 	account types.NamespacedName
-	prefix  string
-	out     string
-	dirs    []string
+	// prefix is what kustomize adds to the names of roles.
+	prefix string
+	out    string
+	dirs   []string
 }
 
 func main() {
-	var opts options
-	flag.StringVar(&opts.account.Namespace, "namespace", "altershieldoperator-system", "Namespace of the operator's ServiceAccount.")
-	flag.StringVar(&opts.account.Name, "service-account", "altershieldoperator-controller-manager", "Name of the operator's ServiceAccount.")
-	flag.StringVar(&opts.prefix, "prefix", "altershieldoperator-", "Prefix that kustomize adds to the names of roles.")
+	opts := options{
+		account: types.NamespacedName{Namespace: "altershieldoperator-system", Name: "altershieldoperator-controller-manager"},
+		prefix:  "altershieldoperator-",
+	}
 	flag.StringVar(&opts.out, "out", "", "File to write.")
 	flag.Parse()
 	opts.dirs = flag.Args()

@@ -27,19 +27,21 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
-// ownGroup is the API group of the operator.
-const ownGroup = "app.ops.cloud.alipay.com"
-
-// admissionGroup is the API group of webhook configurations.
-const admissionGroup = "admissionregistration.k8s.io"
-
-// maxLine is the maximum length of a line in an audit log at level Metadata, in bytes.
-const maxLine = 1 << 20
+const (
+	// ownGroup is the API group of the operator.
+	ownGroup = "app.ops.cloud.alipay.com"
+	// admissionGroup is the API group of webhook configurations.
+	admissionGroup        = "admissionregistration.k8s.io"
+	webhookConfigurations = "mutatingwebhookconfigurations validatingwebhookconfigurations"
+	// maxLine is the maximum length of a line in an audit log at level Metadata, in bytes.
+	maxLine = 1 << 20
+)
 
 // Read returns the requests of one user in an audit log, which has a JSON event per line, in the order of the log. The log must have
 // every request of that user, at least at level Metadata.
@@ -117,66 +119,54 @@ type Exception struct {
 	Reason string
 }
 
+// excepted returns the permissions of rules as exceptions for one reason.
+func excepted(reason string, rules ...rbacv1.PolicyRule) []Exception {
+	var exceptions []Exception
+	for _, rule := range rules {
+		for _, permission := range grant.Permissions(rule) {
+			exceptions = append(exceptions, Exception{permission, reason})
+		}
+	}
+	return exceptions
+}
+
+// rule returns a rule of resources of a group; these and verbs are separated by spaces.
+func rule(group, resources, verbs string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs), ResourceNames: names}
+}
+
 // Exceptions returns the permissions of the operator that its requests never show, or only by chance.
 func Exceptions() []Exception {
-	const enforced = "The admission plugin OwnerReferencesPermissionEnforcement requires it when an object with this owner is created."
-	return []Exception{
-		{grant.Permission{Group: "apps", Resource: "deployments/finalizers", Verb: "update"}, enforced},
-		{grant.Permission{Group: "apps", Resource: "statefulsets/finalizers", Verb: "update"}, enforced},
-		{grant.Permission{Group: "apps", Resource: "daemonsets/finalizers", Verb: "update"}, enforced},
-		{grant.Permission{Group: "batch", Resource: "cronjobs/finalizers", Verb: "update"}, enforced},
-		{grant.Permission{Group: "batch", Resource: "jobs/finalizers", Verb: "update"}, enforced},
-		{grant.Permission{Group: ownGroup, Resource: "changeworkloads/finalizers", Verb: "update"}, enforced},
-		{
-			grant.Permission{Group: ownGroup, Resource: "changepods", Verb: "delete"},
-			"It is used when a ChangePod left by a deleted release is in the way, and is neither deleted yet nor in the cache.",
-		},
-		{
-			grant.Permission{Group: ownGroup, Resource: "changerecords", Verb: "delete"},
-			"It is used when a workload has had more than 100 releases, or after 90 days.",
-		},
-	}
+	return slices.Concat(
+		excepted("The admission plugin OwnerReferencesPermissionEnforcement requires it when an object with this owner is created.",
+			rule("apps", "deployments/finalizers statefulsets/finalizers daemonsets/finalizers", "update"),
+			rule("batch", "cronjobs/finalizers jobs/finalizers", "update"),
+			rule(ownGroup, "changeworkloads/finalizers", "update")),
+		excepted("It is used when a ChangePod left by a deleted release is in the way, and is neither deleted yet nor in the cache.",
+			rule(ownGroup, "changepods", "delete")),
+		excepted("It is used when a workload has had more than 100 releases, or after 90 days.",
+			rule(ownGroup, "changerecords", "delete")))
 }
 
 // StreamedLists returns the permissions that only older API servers require: newer ones stream the first list of a watch.
 func StreamedLists() []Exception {
-	var exceptions []Exception
-	for resource, group := range map[string]string{
-		"namespaces": "", "pods": "", "deployments": "apps", "statefulsets": "apps", "daemonsets": "apps", "replicasets": "apps",
-		"cronjobs": "batch", "jobs": "batch",
-		"changeworkloads": ownGroup, "changepods": ownGroup, "changeverdicts": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup, "releasegates": ownGroup,
-		"customresourcedefinitions": "apiextensions.k8s.io",
-		"secrets":                   "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
-	} {
-		exceptions = append(exceptions, Exception{
-			grant.Permission{Group: group, Resource: resource, Verb: "list"},
-			"API servers that don't stream the first list of a watch require it.",
-		})
-	}
-	return exceptions
+	return excepted("API servers that don't stream the first list of a watch require it.",
+		rule("", "namespaces pods secrets", "list"),
+		rule("apps", "deployments statefulsets daemonsets replicasets", "list"),
+		rule("batch", "cronjobs jobs", "list"),
+		rule(ownGroup, "changeworkloads changepods changeverdicts opsconfiginfoes controlledkinds releasegates", "list"),
+		rule("apiextensions.k8s.io", "customresourcedefinitions", "list"),
+		rule(admissionGroup, webhookConfigurations, "list"))
 }
 
 // SelfManagedCertificate returns the permissions that the operator uses only if it issues the certificate of its webhooks itself.
 func SelfManagedCertificate() []Exception {
-	const (
-		secret        = "webhook-server-cert"
-		configuration = "altershieldoperator-%s-webhook-configuration"
-		reason        = "It is used with --webhook-cert-secret."
-	)
-	exceptions := []Exception{{grant.Permission{Resource: "secrets", Name: secret, Verb: "update"}, reason}}
-	for _, verb := range []string{"get", "list", "watch"} {
-		exceptions = append(exceptions, Exception{grant.Permission{Resource: "secrets", Verb: verb}, reason})
-	}
-	for _, kind := range []string{"mutating", "validating"} {
-		permission := grant.Permission{Group: admissionGroup, Resource: kind + "webhookconfigurations"}
-		for _, verb := range []string{"list", "watch"} {
-			permission.Verb = verb
-			exceptions = append(exceptions, Exception{permission, reason})
-		}
-		permission.Verb, permission.Name = "update", fmt.Sprintf(configuration, kind)
-		exceptions = append(exceptions, Exception{permission, reason})
-	}
-	return exceptions
+	return excepted("It is used with --webhook-cert-secret.",
+		rule("", "secrets", "update", "webhook-server-cert"),
+		rule("", "secrets", "get list watch"),
+		rule(admissionGroup, webhookConfigurations, "list watch"),
+		rule(admissionGroup, "mutatingwebhookconfigurations", "update", "altershieldoperator-mutating-webhook-configuration"),
+		rule(admissionGroup, "validatingwebhookconfigurations", "update", "altershieldoperator-validating-webhook-configuration"))
 }
 
 // Unused returns a sentence for each granted permission that was never used and is not an exception, and for each exception
