@@ -18,9 +18,9 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,12 +49,16 @@ func writeArchive(path string, tag name.Reference, index v1.ImageIndex, created 
 	if err := writeLayout(content, tag, index); err != nil {
 		return fmt.Errorf("writing the layout of the image: %w", err)
 	}
-	packed := filepath.Join(dir, "tar")
-	if err := pack(content, packed, created); err != nil {
+	packed, err := pack(content, created)
+	if err != nil {
 		return fmt.Errorf("packing the image: %w", err)
 	}
 	// Renamed, so that the archive is complete or absent.
-	return os.Rename(packed, path)
+	whole := filepath.Join(dir, "tar")
+	if err := os.WriteFile(whole, packed, 0o644); err != nil {
+		return fmt.Errorf("writing the image: %w", err)
+	}
+	return os.Rename(whole, path)
 }
 
 func writeLayout(dir string, tag name.Reference, index v1.ImageIndex) error {
@@ -69,49 +73,37 @@ func writeLayout(dir string, tag name.Reference, index v1.ImageIndex) error {
 	}))
 }
 
-// pack writes the files of a folder, sorted by name, to a tarball.
-func pack(dir, target string, modified time.Time) (err error) {
-	file, err := os.Create(target)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := file.Close(); err == nil {
-			err = closing
-		}
-	}()
-	writer := tar.NewWriter(file)
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+// pack returns a tarball of the files of a folder, sorted by name.
+func pack(dir string, modified time.Time) ([]byte, error) {
+	var packed bytes.Buffer
+	writer := tar.NewWriter(&packed)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		relative, err := filepath.Rel(dir, path)
+		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
 		}
-		return packFile(writer, path, filepath.ToSlash(relative), modified)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return addFile(writer, filepath.ToSlash(name), 0o644, content, modified)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = writer.Close()
 	}
-	return writer.Close()
+	return packed.Bytes(), err
 }
 
-func packFile(writer *tar.Writer, path, entry string, modified time.Time) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	header := &tar.Header{Name: entry, Mode: 0o644, Size: info.Size(), ModTime: modified, Format: tar.FormatPAX}
+// addFile adds a file to a tarball, with nothing in its header that depends on the machine.
+func addFile(writer *tar.Writer, name string, mode int64, content []byte, modified time.Time) error {
+	header := &tar.Header{Name: name, Mode: mode, Size: int64(len(content)), ModTime: modified, Format: tar.FormatPAX}
 	if err := writer.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err = io.Copy(writer, file)
+	_, err := writer.Write(content)
 	return err
 }
 

@@ -25,7 +25,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -124,11 +123,7 @@ func newImage(binary []byte, platform v1.Platform, s stamp) (v1.Image, error) {
 func newLayer(binary []byte, s stamp) (v1.Layer, error) {
 	var content bytes.Buffer
 	writer := tar.NewWriter(&content)
-	header := &tar.Header{Name: program, Mode: 0o755, Size: int64(len(binary)), ModTime: s.created, Format: tar.FormatPAX}
-	if err := writer.WriteHeader(header); err != nil {
-		return nil, err
-	}
-	if _, err := writer.Write(binary); err != nil {
+	if err := addFile(writer, program, 0o755, binary, s.created); err != nil {
 		return nil, err
 	}
 	if err := writer.Close(); err != nil {
@@ -136,13 +131,4 @@ func newLayer(binary []byte, s stamp) (v1.Layer, error) {
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil }
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
-}
-
-// moduleDir returns the folder of the current module.
-func moduleDir(ctx context.Context) (string, error) {
-	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("asking go for the module's folder: %w", err)
-	}
-	return filepath.Dir(strings.TrimSpace(string(gomod))), nil
 }

@@ -56,10 +56,7 @@ type stamp struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	root, err := moduleDir(ctx)
-	if err == nil {
-		err = run(ctx, root, os.Args[1:], os.Getenv, os.Stdout)
-	}
+	err := run(ctx, ".", os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	switch {
 	case errors.Is(err, flag.ErrHelp):
