@@ -120,3 +120,126 @@ func chooseLoads(names string) ([]load, error) {
 	}
 	return chosen, nil
 }
+
+// Names of figures.
+const (
+	rollTime      = "roll time"
+	rollRatio     = "roll time / native"
+	verifiedTime  = "verified time"
+	verifiedRatio = "verified time / native roll"
+	writesPerPod  = "writes per pod"
+	cpuTime       = "CPU of the manager"
+	peakMemory    = "peak memory of the manager"
+
+	verdictMedian = "verdict to suspension, p50"
+	verdictTail   = "verdict to suspension, p99"
+
+	stuckMedian  = "deadline to rollback, p50"
+	stuckSlowest = "deadline to rollback, slowest"
+
+	restNothing  = "no objects"
+	restIdle     = "1,000 Deployments"
+	restFinished = "10,000 more releases"
+	restServed   = "10,000 more releases, server"
+	restWrites   = "writes except for the lease"
+
+	growthSetup    = "largest / smallest number of pods"
+	growthVerified = "verified time / native roll"
+	growthCPU      = "CPU per pod"
+	growthHeap     = "heap per pod"
+	growthMemory   = "memory of the manager"
+	othersSetup    = "with other pods"
+	othersHeap     = "heap per other pod"
+
+	pluginList    = "list -A"
+	pluginListAll = "list -A --all"
+	pluginStatus  = "status of the big one"
+	pluginHistory = "history of the big one"
+
+	recordsSetup = "10000 records"
+	exportCSV    = "export as CSV"
+	exportHTML   = "export as HTML"
+	exportVerify = "export --verify"
+)
+
+// goal is the upper limit of a figure.
+type goal struct {
+	load, setup, name string
+	most              float64
+}
+
+func (g goal) is(figure *Figure) bool {
+	return g.load == figure.Load && g.setup == figure.Setup && g.name == figure.Name
+}
+
+// goals returns the goals of the project for the loads of this benchmark.
+func goals() []goal {
+	const single, tens, served, servedTens = "batches of 1", "batches of 10", "batches of 1, server", "batches of 10, server"
+	const unlabelled = "batches of 10, label off"
+	all := []goal{
+		{loadHundred, single, writesPerPod, 3.6},
+		{loadHundred, tens, writesPerPod, 1.8},
+		{loadHundred, unlabelled, writesPerPod, 0.8},
+		{loadHundred, served, writesPerPod, 6.2},
+		{loadHundred, servedTens, writesPerPod, 1.8},
+		{loadHundred, single, rollRatio, 1.7},
+		{loadHundred, tens, rollRatio, 1.4},
+		{loadHundred, unlabelled, rollRatio, 1.15},
+		{loadHundred, single, verifiedRatio, 1.6},
+		{loadHundred, tens, verifiedRatio, 1.25},
+		{loadLate, single, rollRatio, 1.03},
+		{loadLate, tens, rollRatio, 1.03},
+		{loadHundred, single, cpuTime, 6},
+		{loadHundred, tens, cpuTime, 4},
+		{loadHundred, single, peakMemory, 70},
+		{loadHundred, tens, peakMemory, 70},
+	}
+	return slices.Concat(all, otherGoals(), declaredGoals())
+}
+
+// declaredGoals returns the goals for declared kinds.
+func declaredGoals() []goal {
+	const one = "1 client, " + setupDeclared
+	return []goal{
+		{loadDeclared, "batches of 1, " + setupCompared, writesPerPod, 1.05},
+		{loadDeclared, "batches of 10, " + setupCompared, writesPerPod, 1.05},
+		{loadDeclaredAdmission, one, addedBy(opCreate), 4}, // it calls two webhooks
+		{loadDeclaredAdmission, one, addedBy(opTemplate), 4},
+		{loadDeclaredAdmission, one, addedBy(opOther), 2}, // there are rules for updates
+		{loadDeclaredAdmission, one, webhookCall, 2},
+		{loadDeclaredRest, setupDeclared, heapPerObject, 4},
+		{loadDeclaredRest, setupDeclared, declaredEnd, 5000},
+		{loadDeclaredRest, setupDeclared, heapLeft, 2}, // the queues of the controllers keep room for as many requests
+	}
+}
+
+func otherGoals() []goal {
+	const one, eight = "1 client", "8 clients"
+	return []goal{
+		{loadAdmission, one, addedBy(opCreate), 1.5},
+		{loadAdmission, one, addedBy(opTemplate), 3}, // it calls two webhooks
+		{loadAdmission, one, addedBy(opOther), 0.6},
+		{loadAdmission, eight, tailOf(opCreate), 2},
+		{loadAdmission, eight, tailOf(opTemplate), 2},
+		{loadAdmission, eight, tailOf(opOther), 2},
+		{loadVerdict, "idle plane", verdictMedian, 10},
+		{loadVerdict, "idle plane", verdictTail, 50},
+		{loadStuck, "20 at once", stuckSlowest, 1000},
+		{loadRest, restNothing, restWrites, 0},
+		{loadRest, restIdle, restWrites, 0},
+		{loadRest, restFinished, restWrites, 0},
+		{loadRest, restServed, restWrites, 0},
+		{loadGrowth, beside(1000), growthMemory, 60},
+		{loadGrowth, beside(10_000), growthMemory, 100},
+		{loadGrowth, growthSetup, growthVerified, 1.2},
+		{loadGrowth, growthSetup, growthCPU, 1.2},
+		{loadGrowth, growthSetup, growthHeap, 1.2},
+		{loadGrowth, othersSetup, othersHeap, 0.05}, // the size of a heap varies
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginList, 1000},
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginListAll, 1000},
+		{loadPlugin, "200 Deployments of 10 pods, 1 of 5000", pluginStatus, 1000},
+		{loadRecords, recordsSetup, exportCSV, 10_000},
+		{loadRecords, recordsSetup, exportHTML, 10_000},
+		{loadRecords, recordsSetup, exportVerify, 10_000},
+	}
+}

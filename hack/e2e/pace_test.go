@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -216,4 +218,73 @@ func runsAtOnce(ctx context.Context, s set) {
 	Expect(pods).To(HaveEach(s.version(ctx)), s.String())
 	Expect(s.strategy(ctx)).To(Equal(s.rolling), s.String())
 	Expect(s.GetAnnotations()).NotTo(HaveKey("altershield.defense.antgroup.com/paced"), s.String())
+}
+
+// releasesInStepsAgainAndAgain rolls out a hundred releases of a kind, of so many workloads with 8 real pods, or groups of two pods, and counts
+// the pods of each version in what was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods,
+// which aren't real.
+func releasesInStepsAgainAndAgain(ctx context.Context, noun string, workloads int) {
+	releases := 100 / workloads
+	kubectl(ctx, "apply", "-k", "config/gates")
+	permitDeletions(ctx)
+	if noun == groups {
+		controlsGroups(ctx)
+	}
+	began, sets, old, seen := time.Now(), make([]set, workloads), make([]string, workloads), make([]*witness.Witness, workloads)
+	for i := range sets {
+		namespace := controlledNamespace(ctx, fmt.Sprintf("many-%ss-%d", noun, i))
+		inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 25})
+		of := append(setsOfEachKind(namespace), groupSet(namespace, "web"))
+		sets[i] = quick(of[slices.IndexFunc(of, func(s set) bool { return s.noun == noun })])
+	}
+	create(ctx, sets)
+	for i, s := range sets {
+		old[i], seen[i] = s.version(ctx), watchReleases(ctx, s.GetNamespace())
+	}
+	var rolled sync.WaitGroup
+	for _, s := range sets {
+		rolled.Go(func() {
+			defer GinkgoRecover()
+			for release := range releases {
+				rollsOut(ctx, s, fmt.Sprint("next-", release))
+			}
+		})
+	}
+	rolled.Wait()
+	for i, s := range sets {
+		excess, most := seen[i].Excess(old[i])
+		Expect(excess).To(BeEmpty(), s.GetNamespace())
+		delete(most, old[i])
+		// While a step of the next release waits, its Deployment may run maxSurge more pods of the version before.
+		Expect(slices.Collect(maps.Values(most))).To(And(HaveLen(releases), HaveEach(BeNumerically(">=", s.size()))), "every release ran all its pods in the end")
+		Expect(kube.Delete(ctx, s.Object)).To(Succeed())
+	}
+	figure("%d releases of %ss in steps, %s, none with more pods than its step", workloads*releases, noun, time.Since(began).Round(time.Second))
+}
+
+// rollsOut releases a set, and waits until all steps are done.
+func rollsOut(ctx context.Context, s set, note string) {
+	GinkgoHelper()
+	change := template(note, "")
+	if s.noun == groups {
+		change = groupTemplate(note)
+	}
+	Expect(s.patch(ctx, change)).To(Succeed())
+	Eventually(ctx, s.step).WithTimeout(15*time.Minute).Should(Equal("3/3 AllSteps"), "%s/%s", s.GetNamespace(), s)
+	settles(ctx, s)
+}
+
+// quick gives a set 8 pods, unless it has one on each node, that are available as soon as they run: probes of 80 pods would keep the machine
+// busy.
+func quick(s set) set {
+	switch object := s.Object.(type) {
+	case *appsv1.Deployment:
+		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](8), 0
+		object.Spec.Template.Spec.Containers[0].ReadinessProbe = nil
+	case *appsv1.StatefulSet:
+		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](8), 0
+	case *appsv1.DaemonSet:
+		object.Spec.MinReadySeconds = 0
+	}
+	return s
 }
