@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -127,40 +126,36 @@ func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Fi
 		}
 		return values
 	}
+	var figures []Figure
+	add := func(what, unit string, value func(sample) float64) {
+		figures = append(figures, figureOf(name, s.String(), what, unit, pick(rounds, value)...))
+	}
+	compare := func(what string, value, with func(sample) float64) {
+		figures = append(figures, Figure{Load: name, Setup: s.String(), Name: what, Summary: ratio(pick(rounds, value), pick(native, with))})
+	}
 	roll := func(s sample) float64 { return s.rolled.Seconds() }
 	verified := func(s sample) float64 { return s.verified.Seconds() }
-	var figures []Figure
-	add := func(what, unit string, value Summary) {
-		figures = append(figures, Figure{Load: name, Setup: s.String(), Name: what, Unit: unit, Summary: value})
-	}
-	add(rollTime, "s", summarize(pick(rounds, roll)))
-	add("CPU of the control plane", "s", summarize(pick(rounds, func(s sample) float64 { return s.plane })))
+	writes := func(s sample) map[string]int { return writesOf(s.requests, rolled.namespace) }
+	add(rollTime, "s", roll)
+	add("CPU of the control plane", "s", func(s sample) float64 { return s.plane })
 	if s.native() {
 		return figures
 	}
-	add(rollRatio, "", ratio(pick(rounds, roll), pick(native, roll)))
-	add(cpuTime, "s", summarize(pick(rounds, func(s sample) float64 { return s.used.CPU.Seconds() })))
-	add(peakMemory, "MiB", summarize(pick(rounds, func(s sample) float64 { return float64(s.used.Peak) / mebibyte })))
+	compare(rollRatio, roll, roll)
+	add(cpuTime, "s", func(s sample) float64 { return s.used.CPU.Seconds() })
+	add(peakMemory, "MiB", func(s sample) float64 { return float64(s.used.Peak) / mebibyte })
 	if s.peer != nil {
-		add("rollouts complete", "", summarize(pick(rounds, func(s sample) float64 { return float64(rolled.deployments - s.missing) })))
+		add("rollouts complete", "", func(s sample) float64 { return float64(rolled.deployments - s.missing) })
 		return figures
 	}
-	add(verifiedTime, "s", summarize(pick(rounds, verified)))
-	add(verifiedRatio, "", ratio(pick(rounds, verified), pick(native, roll)))
-	add(writesPerPod, "", summarize(pick(rounds, func(s sample) float64 {
-		return float64(total(writesOf(s.requests, rolled.namespace))) / pods
-	})))
-	add("conflicts per pod", "", summarize(pick(rounds, func(s sample) float64 {
-		return float64(conflicts(writesOf(s.requests, rolled.namespace))) / pods
-	})))
-	add("Events per pod", "", summarize(pick(rounds, func(s sample) float64 {
-		return float64(writesOf(s.requests, rolled.namespace)["events"]) / pods
-	})))
-	add("GET and LIST per pod", "", summarize(pick(rounds, func(s sample) float64 { return float64(total(readsOf(s.requests))) / pods })))
+	add(verifiedTime, "s", verified)
+	compare(verifiedRatio, verified, roll)
+	add(writesPerPod, "", func(s sample) float64 { return float64(total(writes(s))) / pods })
+	add("conflicts per pod", "", func(s sample) float64 { return float64(conflicts(writes(s))) / pods })
+	add("Events per pod", "", func(s sample) float64 { return float64(writes(s)["events"]) / pods })
+	add("GET and LIST per pod", "", func(s sample) float64 { return float64(total(readsOf(s.requests))) / pods })
 	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
-		add(fmt.Sprintf("reconciles per pod, %s", controller), "", summarize(pick(rounds, func(s sample) float64 {
-			return s.reconciles[controller] / pods
-		})))
+		add("reconciles per pod, "+controller, "", func(s sample) float64 { return s.reconciles[controller] / pods })
 	}
 	return figures
 }

@@ -35,6 +35,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -229,16 +230,11 @@ func visit(ctx context.Context, namespace string) *visitor {
 	visiting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	v := &visitor{stop: stop}
 	v.done.Go(func() {
-		tick := time.NewTicker(askEvery)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			v.ask(visiting, namespace, n)
-			select {
-			case <-visiting.Done():
-				return
-			case <-tick.C:
-			}
-		}
+		n := 0
+		wait.NonSlidingUntilWithContext(visiting, func(ctx context.Context) {
+			v.ask(ctx, namespace, n)
+			n++
+		}, askEvery)
 	})
 	DeferCleanup(stop)
 	return v

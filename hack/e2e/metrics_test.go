@@ -36,6 +36,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -173,12 +174,9 @@ func visits(ctx context.Context, address string, interval time.Duration) (stop f
 	visiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for visiting.Err() == nil {
-			_, _ = visitOnce(visiting, address) // failures are counted by the pods
-			<-tick.C
-		}
+		wait.NonSlidingUntilWithContext(visiting, func(ctx context.Context) {
+			_, _ = visitOnce(ctx, address) // failures are counted by the pods
+		}, interval)
 	})
 	stop = func() {
 		cancel()

@@ -20,10 +20,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/replaytool"
 	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
 	"github.com/traas-stack/altershield-operator/hack/judge/report"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
@@ -50,48 +51,41 @@ func main() {
 	if *held {
 		*set += heldOut
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	met, err := run(ctx, *set, *times)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "judge: %v\n", err)
-		os.Exit(1)
-	}
-	if !met {
-		fmt.Fprintln(os.Stderr, "judge: a target is missed")
-		os.Exit(1)
-	}
+	lab.Main("judge", func(ctx context.Context) error { return run(ctx, *set, *times) })
 }
 
-// run judges the releases of a set of seeds, prints the tables, and reports whether no target is certainly missed.
-func run(ctx context.Context, set uint64, times int) (met bool, err error) {
+// run judges the releases of a set of seeds, prints the tables, and returns an error if a target is certainly missed.
+func run(ctx context.Context, set uint64, times int) error {
 	releases := newReleases(append(good(), bad()...), times, set)
 	programs, err := prometheus.Ensure(ctx, os.Stderr)
 	if err != nil {
-		return false, err
+		return err
 	}
 	dir, err := os.MkdirTemp("", "judge-")
 	if err != nil {
-		return false, fmt.Errorf("create a folder for Prometheus: %w", err)
+		return fmt.Errorf("create a folder for Prometheus: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	address, stop, err := programs.Start(ctx, dir, samples(releases))
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer stop()
 	judged, err := judgeAll(ctx, address, releases)
 	if err != nil {
-		return false, err
+		return err
 	}
 	fmt.Printf("Seeds: `rand.NewPCG(%d, n)` of release n = 1 to %d.\n\n", set, len(releases))
 	found := report.Report{Decided: "until a good release with traffic was decided", Within: maxDelay}
 	for i := range judged {
 		found.Releases = append(found.Releases, judgedRelease(&releases[i], &judged[i]))
 	}
-	met = found.Write(os.Stdout)
+	met := found.Write(os.Stdout)
 	fmt.Println("\nTimes are from the end of the warm-up of the new pods. Intervals are those of Clopper and Pearson.")
-	return met, nil
+	if !met {
+		return errors.New("a target is missed")
+	}
+	return nil
 }
 
 // judgedRelease returns a release with what its checks said, at times since the end of the warm-up of the new pods.
