@@ -49,26 +49,16 @@ func run(host string, args []string) error {
 	return server.ListenAndServe()
 }
 
-// options are what happens in a shop.
+// options are what happens in a shop: its flags say what each means.
 type options struct {
-	// every is how many requests there are to each that fails, of those that are made to the shop; 0 if none fails.
-	every int64
-	// work is how long each of them keeps a processor busy.
-	work time.Duration
-	// visits is how many requests the shop makes up in a second, failed and slow the shares of those that fail and that are slow.
-	visits, failed, slow float64
-	// differ is the coefficient of variation of a factor of both shares that a pod has all its life.
-	differ float64
-	// shockTimes is how many times more failed and slow requests there are during shockFor of each shockEvery, by the clock of the wall.
-	shockTimes           float64
-	shockEvery, shockFor time.Duration
-	// crash, exhaust and unready are how long after the first question whether it is ready a shop crashes, runs out of memory, or isn't ready
-	// any more, up to a tenth sooner or later; 0 for never.
-	crash, exhaust, unready time.Duration
-	// silent reports whether there are no metrics.
-	silent bool
-	// seed is that of all pods of a release; each adds its name.
-	seed uint64
+	every                        int64
+	work                         time.Duration
+	visits, failed, slow, differ float64
+	shockTimes                   float64
+	shockEvery, shockFor         time.Duration
+	crash, exhaust, unready      time.Duration
+	silent                       bool
+	seed                         uint64
 }
 
 // parse parses a command line; the usage goes to out.
@@ -80,15 +70,15 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	flags.Float64Var(&o.visits, "visits", 0, "requests that the shop makes up in a second")
 	flags.Float64Var(&o.failed, "failed", 0, "the share of these that fails")
 	flags.Float64Var(&o.slow, "slow", 0, "the share of these that is slow")
-	flags.Float64Var(&o.differ, "differ", 0, "coefficient of variation of a lasting factor of both shares")
+	flags.Float64Var(&o.differ, "differ", 0, "coefficient of variation of a factor of both shares that a pod has all its life")
 	flags.Float64Var(&o.shockTimes, "shock-times", 1, "how many times more failed and slow requests there are in a shock")
 	flags.DurationVar(&o.shockEvery, "shock-every", 0, "from shock to shock, by the clock of the wall; 0 for no shocks")
 	flags.DurationVar(&o.shockFor, "shock-for", 0, "length of a shock")
-	flags.DurationVar(&o.crash, "crash", 0, "after which time it crashes; 0 for never")
-	flags.DurationVar(&o.exhaust, "exhaust", 0, "after which time it takes memory without end; 0 for never")
-	flags.DurationVar(&o.unready, "unready", 0, "after which time it isn't ready any more; 0 for never")
+	flags.DurationVar(&o.crash, "crash", 0, "how long after the first question whether it is ready it crashes, up to a tenth sooner or later; 0 for never")
+	flags.DurationVar(&o.exhaust, "exhaust", 0, "the same, until it takes memory without end")
+	flags.DurationVar(&o.unready, "unready", 0, "the same, until it isn't ready any more")
 	flags.BoolVar(&o.silent, "silent", false, "without metrics")
-	flags.Uint64Var(&o.seed, "seed", 0, "seed of the release")
+	flags.Uint64Var(&o.seed, "seed", 0, "seed of all pods of a release; each adds its name")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

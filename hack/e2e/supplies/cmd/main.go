@@ -21,18 +21,41 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"github.com/traas-stack/altershield-operator/hack/e2e/supplies"
+	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
+	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := supplies.Download(ctx, os.Stderr)
+	err := download(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(os.Stderr, "prepare make e2e:", err)
 		os.Exit(1)
 	}
+}
+
+// download downloads Prometheus, and all modules that the other programs are built from. Nothing is built.
+func download(ctx context.Context) error {
+	if _, err := prometheus.Ensure(ctx, os.Stderr); err != nil {
+		return err
+	}
+	for module, program := range map[string]string{supplies.LeaderWorkerSets: supplies.Controller, supplies.MetricsServer: supplies.Server} {
+		source, err := gomodule.Download(ctx, os.TempDir(), module) // outside of any module, to which it would be added
+		if err != nil {
+			return err
+		}
+		// To list the packages go needs the modules of all of them, and of no others.
+		list := exec.CommandContext(ctx, "go", "list", "-C", source, "-deps", program)
+		list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		if output, err := list.CombinedOutput(); err != nil {
+			return fmt.Errorf("downloading the modules of %s: %w\n%s", module, err, output)
+		}
+	}
+	return nil
 }
