@@ -65,54 +65,43 @@ func (g *guest) begin(ctx context.Context) error {
 	if g.starts {
 		return nil
 	}
-	if err := g.create(ctx); err != nil {
-		return err
-	}
+	state := "Success"
 	if !g.hasPods() {
-		return g.shows(ctx, 1, "")
+		state = ""
 	}
-	return g.shows(ctx, 1, "Success")
+	return g.inTurn(ctx, (*app).create, g.shows(1, state))
 }
 
 // arrive makes the release that comes to the state.
 func (g *guest) arrive(ctx context.Context) error {
 	switch {
 	case g.starts:
-		if err := g.create(ctx); err != nil {
-			return err
-		}
-		return g.shows(ctx, 1, g.unknown.state)
+		return g.inTurn(ctx, (*app).create, g.shows(1, g.unknown.state))
 	case g.fails:
-		if err := g.patch(ctx, `{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"10s"}}}}}`); err != nil {
-			return err
-		}
-		if err := g.shows(ctx, 2, g.unknown.state); err != nil {
-			return err
-		}
-		return g.held(ctx, true)
+		return g.inTurn(ctx, patched(`{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"10s"}}}}}`),
+			g.shows(2, g.unknown.state), g.isHeld)
 	}
-	if err := release("second")(g.app, ctx); err != nil {
-		return err
-	}
-	return g.shows(ctx, 2, g.unknown.state)
+	return g.inTurn(ctx, release("second"), g.shows(2, g.unknown.state))
 }
 
 // shows waits until the newest record is of this release and shows a state.
-func (g *guest) shows(ctx context.Context, number int64, state string) error {
-	return lab.Until(ctx, patience, fmt.Sprintf("release %d with the state %q", number, state), func(ctx context.Context) error {
-		object, err := g.present(ctx)
-		if err != nil {
-			return err
-		}
-		record, err := g.newest(ctx, object)
-		if err != nil {
-			return err
-		}
-		if record.Spec.Release != number || !strings.Contains(stateOf(record), state) {
-			return fmt.Errorf("it is at release %d with the state %s", record.Spec.Release, stateOf(record))
-		}
-		return nil
-	})
+func (g *guest) shows(number int64, state string) step {
+	return func(_ *app, ctx context.Context) error {
+		return lab.Until(ctx, patience, fmt.Sprintf("release %d with the state %q", number, state), func(ctx context.Context) error {
+			object, err := g.present(ctx)
+			if err != nil {
+				return err
+			}
+			record, err := g.newest(ctx, object)
+			if err != nil {
+				return err
+			}
+			if record.Spec.Release != number || !strings.Contains(stateOf(record), state) {
+				return fmt.Errorf("it is at release %d with the state %s", record.Spec.Release, stateOf(record))
+			}
+			return nil
+		})
+	}
 }
 
 // stateOf returns the status of a record, and what its release waits for.
@@ -135,15 +124,15 @@ func (g *guest) present(ctx context.Context) (*unstructured.Unstructured, error)
 	return object, g.lab.Kube.Get(ctx, g.key(), object)
 }
 
-// held waits until the operator holds the rollout, or doesn't.
-func (g *guest) held(ctx context.Context, want bool) error {
-	return lab.Until(ctx, patience, fmt.Sprintf("held to be %t", want), func(ctx context.Context) error {
+// isHeld waits until the operator holds the rollout.
+func (g *guest) isHeld(_ *app, ctx context.Context) error {
+	return lab.Until(ctx, patience, "a rollout that is held", func(ctx context.Context) error {
 		object, err := g.present(ctx)
 		if err != nil {
 			return err
 		}
-		if _, held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; held != want {
-			return fmt.Errorf("it is %t", held)
+		if _, held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !held {
+			return errors.New("it isn't")
 		}
 		return nil
 	})
@@ -151,43 +140,42 @@ func (g *guest) held(ctx context.Context, want bool) error {
 
 // stay checks what has become of the guest under v0.1, after a way back that printed this, and releases it once more.
 func (g *guest) stay(ctx context.Context, said string) error {
+	isDeployment := g.kind().Kind == "Deployment"
 	switch {
-	case g.fails && g.kind().Kind == "Deployment":
-		return g.inTurn(ctx, []step{
-			suspended(2), pausedIs(true), (*app).denied,
+	case g.fails && isDeployment:
+		return g.inTurn(ctx, suspended(2), pausedIs(true), (*app).denied,
 			patched(`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},
 				"spec":{"template":{"metadata":{"labels":{"test":"again"},"annotations":{"local.altershield.io/ready-after":null}}}}}`),
-			verified(3), pausedIs(false),
-		})
+			verified(3), pausedIs(false))
 	case g.fails: // as docs/install.md says: first a repair, then the command
-		if err := release("again")(g.app, ctx); err != nil {
-			return err
-		}
+		return g.inTurn(ctx, release("again"), g.resume(said), g.runs("again"))
+	case !g.hasPods():
+		return g.inTurn(ctx, g.isFree)
+	case isDeployment:
+		return g.inTurn(ctx, g.isFree, g.runs("second"), verified(2), release("again"), verified(3))
+	}
+	return g.inTurn(ctx, g.isFree, g.runs("second"), release("again"), g.runs("again"))
+}
+
+// resume runs the command that was printed about the guest.
+func (g *guest) resume(said string) step {
+	return func(_ *app, ctx context.Context) error {
 		command := regexp.MustCompile(`(?m)^  (kubectl -n leaving .* ` + g.app.name + ` .*)$`).FindStringSubmatch(said)
 		if command == nil {
 			return fmt.Errorf("no command resumes it: %s", said)
 		}
-		if _, err := g.run.bash(ctx, command[1], ""); err != nil {
-			return err
-		}
-		return g.run.runs(ctx, g.key(), "again")
-	case !g.hasPods():
-		return g.free(ctx)
-	}
-	if err := errors.Join(g.free(ctx), g.run.runs(ctx, g.key(), "second")); err != nil {
+		_, err := g.run.bash(ctx, command[1], "")
 		return err
 	}
-	if g.kind().Kind == "Deployment" {
-		return g.inTurn(ctx, []step{verified(2), release("again"), verified(3)})
-	}
-	if err := release("again")(g.app, ctx); err != nil {
-		return err
-	}
-	return g.run.runs(ctx, g.key(), "again")
 }
 
-// free waits until nothing holds the guest back.
-func (g *guest) free(ctx context.Context) error {
+// runs waits until all pods are of a release and ready.
+func (g *guest) runs(note string) step {
+	return func(_ *app, ctx context.Context) error { return g.run.runs(ctx, g.key(), note) }
+}
+
+// isFree waits until nothing holds the guest back.
+func (g *guest) isFree(_ *app, ctx context.Context) error {
 	return lab.Until(ctx, patience, "nothing that holds it back", func(ctx context.Context) error {
 		object, err := g.present(ctx)
 		if err != nil {

@@ -78,33 +78,18 @@ func open(ctx context.Context, earlier version, out io.Writer) (*run, error) {
 // upgrade, the other half after the way back.
 func (r *run) thereAndBack(ctx context.Context, earlier, present version) error {
 	fmt.Fprintf(r.out, "%d Deployments in %d states, under two replicas of %s and AlterShield Server.\n", len(r.apps), len(states()), earlier.name)
-	if err := r.createUncontrolled(ctx); err != nil {
-		return err
-	}
-	if err := each(ctx, r.apps, (*app).prepare); err != nil {
-		return err
-	}
-	if err := each(ctx, r.apps, (*app).begin); err != nil {
-		return err
-	}
 	early, late := halves(r.apps)
-	if err := r.replace(ctx, present); err != nil {
-		return err
+	all := func(apps []*app, act func(*app, context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error { return each(ctx, apps, act) }
 	}
-	if err := r.observes(ctx); err != nil {
-		return err
-	}
-	if err := each(ctx, early, (*app).goOn); err != nil {
-		return err
-	}
-	if err := r.replace(ctx, earlier); err != nil {
-		return err
-	}
-	if err := each(ctx, late, (*app).goOn); err != nil {
-		return err
-	}
-	if err := each(ctx, early, (*app).releaseAgain); err != nil {
-		return err
+	for _, act := range []func(context.Context) error{
+		r.createUncontrolled, all(r.apps, (*app).prepare), all(r.apps, (*app).begin),
+		r.replacement(present), r.observes, all(early, (*app).goOn),
+		r.replacement(earlier), all(late, (*app).goOn), all(early, (*app).releaseAgain),
+	} {
+		if err := act(ctx); err != nil {
+			return err
+		}
 	}
 	return r.upgradeAndLeave(ctx, earlier, present)
 }
@@ -121,26 +106,28 @@ func halves(apps []*app) (even, odd []*app) {
 	return even, odd
 }
 
-// replace installs a version, replaces the replicas one after the other, and checks that it changed nothing but what was under way.
-func (r *run) replace(ctx context.Context, to version) error {
-	position, err := r.lab.Position()
-	if err != nil {
-		return err
-	}
-	err = r.unchanged(ctx, "the replacement by "+to.name, func(ctx context.Context) error {
-		began := time.Now()
-		if err := r.lab.ReplaceReplicas(ctx, to.run); err != nil {
+// replacement installs a version, replaces the replicas one after the other, and checks that it changed nothing but what was under way.
+func (r *run) replacement(to version) func(context.Context) error {
+	return func(ctx context.Context) error {
+		position, err := r.lab.Position()
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(r.out, "Two replicas of %s after %s.\n", to.name, time.Since(began).Round(time.Second))
-		return each(ctx, r.apps, (*app).arrived)
-	})
-	if err != nil {
+		err = r.unchanged(ctx, "the replacement by "+to.name, func(ctx context.Context) error {
+			began := time.Now()
+			if err := r.lab.ReplaceReplicas(ctx, to.run); err != nil {
+				return err
+			}
+			fmt.Fprintf(r.out, "Two replicas of %s after %s.\n", to.name, time.Since(began).Round(time.Second))
+			return each(ctx, r.apps, (*app).arrived)
+		})
+		if err != nil {
+			return err
+		}
+		writes, err := r.writes(position)
+		fmt.Fprintf(r.out, "%d writes to Deployments that aren't under way.\n", writes)
 		return err
 	}
-	writes, err := r.writes(position)
-	fmt.Fprintf(r.out, "%d writes to Deployments that aren't under way.\n", writes)
-	return err
 }
 
 // unchanged checks that an act changes no workload whose release isn't under way, and takes no record away.

@@ -111,7 +111,9 @@ func patched(content string) step {
 }
 
 func verified(number int64) step {
-	return func(a *app, ctx context.Context) error { return a.succeeds(ctx, number) }
+	return func(a *app, ctx context.Context) error {
+		return a.reaches(ctx, number, appv1alpha1.ChangeWorkloadSuccess)
+	}
 }
 
 func suspended(number int64) step {
