@@ -63,17 +63,7 @@ func TestDialogIsUsedByKeyboardAlone(t *testing.T) {
 	page := open(t, of, look{route: releaseOfWeb})
 	page.shows(".actions", "Roll back…")
 	page.until(`!document.querySelector(".actions button").disabled`)
-	reached := false
-	for range 60 {
-		page.press(tabKey)
-		if eval[string](page, "document.activeElement.innerText") == "Roll back…" {
-			reached = true
-			break
-		}
-	}
-	if !reached {
-		t.Fatal("the tabulator doesn't come to the button")
-	}
+	page.tabTo("Roll back…")
 	page.press(enter)
 	page.shows("dialog", "Go back to a verified version", "kubectl altershield rollback deployment/web -n shop --to 5")
 	for range 12 {
@@ -113,13 +103,22 @@ func TestDialogIsUsedByKeyboardAlone(t *testing.T) {
 // tabTo goes to the button with a text by the tabulator.
 func (s *tab) tabTo(text string) {
 	s.t.Helper()
-	for range 20 {
+	for range 60 {
 		if eval[string](s, "document.activeElement.innerText ?? ''") == text {
 			return
 		}
 		s.press(tabKey)
 	}
 	s.t.Fatalf("the tabulator doesn't come to %s", text)
+}
+
+// acts checks what a dialog would do, which has to show some texts, and does it.
+func (s *tab) acts(texts ...string) {
+	s.t.Helper()
+	s.click("dialog button", "Check")
+	s.shows("dialog .preview", texts...)
+	s.click("dialog button", "Do it")
+	s.shows("dialog .preview", "Done")
 }
 
 func TestDialogShowsWhyADryRunFails(t *testing.T) {
@@ -148,10 +147,7 @@ func TestDialogNeedsAReasonWhereTheVerbDoes(t *testing.T) {
 	}
 	page.do(typed("dialog input[name=reason]", "INC-7: it's down"))
 	page.shows("dialog .copy", `kubectl altershield freeze lock inc-7 deployment/web -n shop --for 1h --reason 'INC-7: it'\''s down'`)
-	page.click("dialog button", "Check")
-	page.shows("dialog .preview", "action: Park")
-	page.click("dialog button", "Do it")
-	page.shows("dialog .preview", "Done")
+	page.acts("action: Park")
 	want := object{"verb": "freeze-lock", "namespace": "shop", "kind": "Deployment", "name": "web", "lock": "inc-7", "for": "1h", "reason": "INC-7: it's down", "dryRun": false}
 	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
 		t.Errorf("the dialog sent %v, want %v last", acts, want)
@@ -161,17 +157,14 @@ func TestDialogNeedsAReasonWhereTheVerbDoes(t *testing.T) {
 func TestReleaseInStepsCanBeApprovedDeniedAndGoOn(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	waiting := release("pay", "api", "Waiting", object{"step": "2/3"})
-	of.set("status", with(of.answers["status"].(object), object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment", "pausedByUser": true, "pauseReason": "waits for the database"}}))
+	of.change("status", object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment", "pausedByUser": true, "pauseReason": "waits for the database"}})
 	of.set("act/approve", object{"kind": "ApproveRequest", "namespace": "pay", "object": "changeapproval/api", "changes": []string{"decision: Approve"}})
 	page := open(t, of, look{route: "/w/pay/Deployment/api"})
 	page.shows(".actions", "Approve…", "Deny…", "Go on…", "Resume…", "Break glass…")
 	page.shows(".head", "rollout paused by a user", "waits for the database")
 	page.click(".actions button", "Approve…")
 	page.do(typed("dialog input[name=reason]", "CHG-12"))
-	page.click("dialog button", "Check")
-	page.shows("dialog .preview", "decision: Approve")
-	page.click("dialog button", "Do it")
-	page.shows("dialog .preview", "Done")
+	page.acts("decision: Approve")
 	if acts := of.acts(); len(acts) != 2 || acts[1]["reason"] != "CHG-12" || acts[1]["dryRun"] != false {
 		t.Errorf("the dialog sent %v", acts)
 	}
@@ -180,15 +173,12 @@ func TestReleaseInStepsCanBeApprovedDeniedAndGoOn(t *testing.T) {
 func TestGoOnGoesToTheStepThatWasShown(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	waiting := release("pay", "api", "Waiting", object{"step": "1/3"})
-	of.set("status", with(of.answers["status"].(object), object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment"}}))
+	of.change("status", object{"present": waiting, "workload": object{"known": true, "namespace": "pay", "name": "api", "kind": "Deployment"}})
 	of.set("act/go-on", object{"kind": "GoOnRequest", "namespace": "pay", "object": "deployment/api", "from": object{"release": 7, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "step": "2/3"})
 	page := open(t, of, look{route: "/w/pay/Deployment/api"})
 	page.click(".actions button", "Go on…")
 	page.do(typed("dialog input[name=reason]", "CHG-12"))
-	page.click("dialog button", "Check")
-	page.shows("dialog .preview", "This would change")
-	page.click("dialog button", "Do it")
-	page.shows("dialog .preview", "Done")
+	page.acts("This would change")
 	want := object{"verb": "go-on", "namespace": "pay", "kind": "Deployment", "name": "api", "step": "2", "reason": "CHG-12", "from": object{"release": 7.0, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "dryRun": false}
 	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
 		t.Errorf("the dialog sent %v, want %v last", acts, want)
@@ -197,10 +187,9 @@ func TestGoOnGoesToTheStepThatWasShown(t *testing.T) {
 
 func TestRollbackOffersWhatTheOperatorGoesBackTo(t *testing.T) {
 	of := serve(t, shop(), answers(false))
-	status := of.answers["status"].(object)
 	left := release("shop", "web", "RolledBack", object{"release": 6, "version": "ac18b34e8d0b4d4cb6bb7d0a91b0aa11", "kept": true, "refusedUntil": ago(-23 * time.Hour), "current": false})
 	good := release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "kept": true, "current": false})
-	of.set("status", with(status, object{"earlier": []object{left, good, with(good, object{"release": 3})}}))
+	of.change("status", object{"earlier": []object{left, good, with(good, object{"release": 3})}})
 	page := open(t, of, look{route: releaseOfWeb})
 	page.click(".actions button", "Roll back…")
 	page.until(`[...document.querySelectorAll("dialog option")].map((one) => one.value).join() === "5"`)
@@ -209,7 +198,7 @@ func TestRollbackOffersWhatTheOperatorGoesBackTo(t *testing.T) {
 func TestEachKindCanBePaused(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	running := release("shop", "search", "Running", object{"kind": "StatefulSet"})
-	of.set("status", with(of.answers["status"].(object), object{"present": running, "workload": object{"known": true, "namespace": "shop", "name": "search", "kind": "StatefulSet"}}))
+	of.change("status", object{"present": running, "workload": object{"known": true, "namespace": "shop", "name": "search", "kind": "StatefulSet"}})
 	page := open(t, of, look{route: "/w/shop/StatefulSet/search"})
 	page.shows(".actions", "Pause…")
 }
@@ -220,10 +209,7 @@ func TestLockIsEndedFromTheCalendar(t *testing.T) {
 	page := open(t, of, look{route: "/calendar"})
 	page.click("main button", "End the lock…")
 	page.shows("dialog", "kubectl altershield freeze unlock incident-99 -n pay")
-	page.click("dialog button", "Check")
-	page.shows("dialog .preview", "parked: 0")
-	page.click("dialog button", "Do it")
-	page.shows("dialog .preview", "Done")
+	page.acts("parked: 0")
 	if acts := of.acts(); len(acts) != 2 || acts[1]["lock"] != "incident-99" || acts[1]["namespace"] != "pay" || acts[1]["at"] != "f-1/3" {
 		t.Errorf("the dialog sent %v", acts)
 	}

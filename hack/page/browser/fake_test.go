@@ -236,6 +236,16 @@ func (f *fake) fail(call string, status int, body object) {
 	f.failures[call] = failure{status, body}
 }
 
+// mend ends the failures of a call.
+func (f *fake) mend(call string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	delete(f.failures, call)
+}
+
+// change changes fields of an answer.
+func (f *fake) change(call string, more object) { f.set(call, with(f.answers[call].(object), more)) }
+
 func (f *fake) set(call string, answer any) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -47,9 +47,7 @@ func TestForbiddenPartsAreTold(t *testing.T) {
 				of.fail(call, 403, object{"error": "you may not list " + call + " in namespace shop", "reason": "Forbidden"})
 				page := open(t, of, look{route: route})
 				page.shows("main [role=alert]", "you may not list "+call+" in namespace shop")
-				of.mutex.Lock()
-				delete(of.failures, call)
-				of.mutex.Unlock()
+				of.mend(call)
 				page.click("main [role=alert] button", "Try again")
 				page.until(`document.querySelector("main [role=alert]") === null`)
 			})
@@ -64,7 +62,7 @@ func TestNotesTellWhatTheUserMayNotSee(t *testing.T) {
 	}
 	for lack, text := range lacks {
 		of := serve(t, shop(), answers(true))
-		of.set("status", with(of.answers["status"].(object), object{"notes": []object{{"verb": "list", "resource": "changepods.app.ops.cloud.alipay.com", "namespace": "shop", "lacks": lack}}}))
+		of.change("status", object{"notes": []object{{"verb": "list", "resource": "changepods.app.ops.cloud.alipay.com", "namespace": "shop", "lacks": lack}}})
 		page := open(t, of, look{route: releaseOfWeb})
 		page.shows(".notes", "You may not list changepods.app.ops.cloud.alipay.com in namespace shop: "+text)
 	}
@@ -85,9 +83,7 @@ func TestForbiddenListIsAskedForAgain(t *testing.T) {
 	of.fail("session", 403, object{"error": "you may not list changeworkloads in any namespace", "reason": "Forbidden"})
 	page := open(t, of, look{})
 	page.shows(".banner", "you may not list changeworkloads in any namespace")
-	of.mutex.Lock()
-	delete(of.failures, "session")
-	of.mutex.Unlock()
+	of.mend("session")
 	page.click(".banner button", "Connect now")
 	page.shows("main", "shop/web")
 	page.until(`document.querySelector(".banner") === null`)

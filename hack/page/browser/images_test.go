@@ -60,7 +60,7 @@ func TestImages(t *testing.T) {
 	} {
 		t.Run(picture.name, func(t *testing.T) {
 			of := serve(t, shop(), answers(picture.readOnly))
-			of.answers["session"] = with(of.answers["session"].(object), object{"language": picture.language})
+			of.change("session", object{"language": picture.language})
 			picture.look.width, picture.look.height = 1160, picture.height
 			page := open(t, of, picture.look)
 			page.settled()

@@ -18,10 +18,12 @@ limitations under the License.
 package browser
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,36 +121,16 @@ func openAt(t testing.TB, of *fake, with look, address string) *tab {
 	if with.width == 0 {
 		with.width, with.height = 1280, 900
 	}
-	scheme := "light"
-	if with.dark {
-		scheme = "dark"
-	}
-	zone := with.zone
-	if zone == "" {
-		zone = "Europe/Berlin"
-	}
-	shown.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
-		return err
-	})
-	shown.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
-		return err
-	})
-	shown.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
-		return err
-	})
-	shown.scheme = scheme
+	shown.scheme = map[bool]string{false: "light", true: "dark"}[with.dark]
+	call(shown, log.Enable, cdp.Empty{})
+	call(shown, network.Enable, network.EnableParams{})
+	call(shown, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: cmp.Or(with.zone, "Europe/Berlin")})
 	shown.media("")
 	shown.do(chromedp.EmulateViewport(with.width, with.height))
 	// A policy that is violated is told to the console, and here as well, so that a test sees it whatever the console's level.
-	shown.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
-			new MutationObserver((_, watch) => { if (document.querySelector("tbody tr")) { window.firstRow = performance.now(); watch.disconnect(); } }).observe(document, { childList: true, subtree: true });
-			window.violations = []; document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective + " " + event.blockedURI + " " + event.sample));`})
-		return err
-	})
+	call(shown, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		new MutationObserver((_, watch) => { if (document.querySelector("tbody tr")) { window.firstRow = performance.now(); watch.disconnect(); } }).observe(document, { childList: true, subtree: true });
+		window.violations = []; document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective + " " + event.blockedURI + " " + event.sample));`})
 	shown.do(chromedp.Navigate(address))
 	return shown
 }
@@ -181,20 +163,23 @@ func (s *tab) hear(event any) {
 func (s *tab) said() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return append([]string(nil), s.complaints...)
+	return slices.Clone(s.complaints)
 }
 
 func (s *tab) asked() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return append([]string(nil), s.requests...)
+	return slices.Clone(s.requests)
 }
 
-func (s *tab) call(f func(context.Context) error) {
+// call calls a command of the browser's protocol.
+func call[P, R any](s *tab, command cdp.Command[P, R], params P) R {
 	s.t.Helper()
-	if err := f(s.ctx); err != nil {
+	answer, err := chromedp.Call(s.ctx, command, params)
+	if err != nil {
 		s.t.Fatalf("tell the browser: %v", err)
 	}
+	return answer
 }
 
 func (s *tab) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -238,19 +223,10 @@ func (s *tab) until(condition string) {
 }
 
 // heap returns what the objects of the page take, in bytes, without those that nothing uses any more.
-func (s *tab) heap() (used float64) {
+func (s *tab) heap() float64 {
 	s.t.Helper()
-	s.call(func(ctx context.Context) error {
-		if _, err := chromedp.Call(ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
-			return err
-		}
-		usage, err := chromedp.Call(ctx, runtime.GetHeapUsage, cdp.Empty{})
-		if err == nil {
-			used = usage.UsedSize
-		}
-		return err
-	})
-	return used
+	call(s, heapprofiler.CollectGarbage, cdp.Empty{})
+	return call(s, runtime.GetHeapUsage, cdp.Empty{}).UsedSize
 }
 
 // shows waits for a text in an element.
@@ -334,10 +310,7 @@ func typed(selector, text string) chromedp.Action[chromedp.Void] {
 // media shows the page as on a medium, such as print.
 func (s *tab) media(medium string) {
 	s.t.Helper()
-	s.call(func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: s.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
-		return err
-	})
+	call(s, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: s.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
 }

@@ -171,10 +171,7 @@ func TestThePluginTakesWhatADialogSends(t *testing.T) {
 	of := startPlugin(t, false)
 	page := openPlugin(t, of, releaseOfWeb)
 	page.click(".actions button", "Roll back…")
-	page.click("dialog button", "Check")
-	page.shows("dialog .preview", "image web: shop/web:1.9 -> shop/web:1.8")
-	page.click("dialog button", "Do it")
-	page.shows("dialog .preview", "Done")
+	page.acts("image web: shop/web:1.9 -> shop/web:1.8")
 	dry := <-of.asked
 	if dry.DryRun == nil || !*dry.DryRun || dry.Namespace != "shop" || dry.Kind != "Deployment" || dry.Name != "web" || dry.To != "5" {
 		t.Errorf("the first call is %+v, want a dry run of a rollback to 5", dry)

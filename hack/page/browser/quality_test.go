@@ -60,7 +60,7 @@ func TestNoBarriers(t *testing.T) {
 		for _, language := range []string{"en", "zh"} {
 			t.Run(fmt.Sprintf("dark=%t %s", theme, language), func(t *testing.T) {
 				of := serve(t, shop(), answers(false))
-				of.set("session", with(of.answers["session"].(object), object{"language": language}))
+				of.change("session", object{"language": language})
 				page := open(t, of, look{dark: theme})
 				page.settled()
 				eval[bool](page, source+"\n;true")
@@ -110,7 +110,7 @@ func TestPageFitsAPhone(t *testing.T) {
 
 func TestLanguageIsThatOfTheUserAndKept(t *testing.T) {
 	of := serve(t, shop(), answers(true))
-	of.set("session", with(of.answers["session"].(object), object{"language": "zh"}))
+	of.change("session", object{"language": "zh"})
 	page := open(t, of, look{})
 	page.shows("main", "需要处理", "进行中", "最近 24 小时", "1 个已暂停")
 	page.until(`document.documentElement.lang === "zh-CN"`)

@@ -70,7 +70,7 @@ func TestDeliveryHasWeeksFromMidnightOn(t *testing.T) {
 
 func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
 	of := serve(t, shop(), answers(false))
-	of.set("session", with(of.answers["session"].(object), object{"context": "prod eu"}))
+	of.change("session", object{"context": "prod eu"})
 	page := open(t, of, look{})
 	page.shows("footer", "kubectl altershield list -A --context 'prod eu'")
 	page.goTo(releaseOfWeb)
