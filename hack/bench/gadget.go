@@ -285,15 +285,12 @@ func (s standIn) report(ctx context.Context, object *unstructured.Unstructured, 
 			updated = sets[i].Status.Replicas
 		}
 	}
-	status := map[string]any{
+	before := object.DeepCopy()
+	object.Object["status"] = map[string]any{
 		"observedGeneration": object.GetGeneration(), "replicas": int64(total), "updatedReplicas": int64(updated), "readyReplicas": int64(ready),
 	}
-	if before, _, _ := unstructured.NestedMap(object.Object, "status"); equality.Semantic.DeepEqual(before, status) {
+	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"status": status})
-	if err != nil {
-		return err
-	}
-	return s.client.Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", patch))
+	return s.client.Status().Patch(ctx, object, client.MergeFrom(before))
 }

@@ -30,6 +30,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,18 +131,18 @@ func (s set) strategy(ctx context.Context) string {
 func (s set) isObserved(ctx context.Context) bool {
 	GinkgoHelper()
 	Expect(kube.Get(ctx, client.ObjectKeyFromObject(s), s.Object)).To(Succeed())
-	switch object := s.Object.(type) {
-	case *appsv1.Deployment:
-		return object.Status.ObservedGeneration == object.Generation
-	case *appsv1.StatefulSet:
-		return object.Status.ObservedGeneration == object.Generation
-	case *appsv1.DaemonSet:
-		return object.Status.ObservedGeneration == object.Generation
-	case *unstructured.Unstructured:
-		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-		return observed == object.GetGeneration()
-	}
-	return false
+	observed, _ := s.number("status", "observedGeneration")
+	return observed == s.GetGeneration()
+}
+
+// number returns a number of the set, and whether it has it.
+func (s set) number(path ...string) (value int64, has bool) {
+	GinkgoHelper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.Object)
+	Expect(err).NotTo(HaveOccurred())
+	value, has, err = unstructured.NestedInt64(content, path...)
+	Expect(err).NotTo(HaveOccurred())
+	return value, has
 }
 
 // inNamespace returns commands of a page for the namespace default, or shop, in another one.
@@ -170,13 +171,7 @@ func (s set) pods(ctx context.Context) (versions map[string]string, settled bool
 
 // size returns the number of pods: a DaemonSet has one on each of the two nodes.
 func (s set) size() int {
-	switch object := s.Object.(type) {
-	case *appsv1.Deployment:
-		return int(ptr.Deref(object.Spec.Replicas, 1))
-	case *appsv1.StatefulSet:
-		return int(ptr.Deref(object.Spec.Replicas, 1))
-	case *unstructured.Unstructured:
-		replicas, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	if replicas, has := s.number("spec", "replicas"); has {
 		return int(replicas)
 	}
 	return 2
