@@ -24,6 +24,13 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -123,4 +130,121 @@ func (c pluginCommand) run(ctx context.Context, program, kubeconfig string) (wai
 		return waited{}, fmt.Errorf("%s doesn't print %q but: %s", c.line, c.prints, output)
 	}
 	return waited{took, command.ProcessState.UserTime() + command.ProcessState.SystemTime()}, nil
+}
+
+const (
+	recordsNamespace = "kept"
+	// recordsPeriod is how long ago the oldest record is: younger than what is removed by default.
+	recordsPeriod = 80 * 24 * time.Hour
+)
+
+// chains are the ChangeRecords of workloads, as many of each.
+type chains struct {
+	workloads, releases int
+}
+
+// runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
+func runRecords(kept chains) measurement {
+	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+		if err := l.Namespace(ctx, recordsNamespace, true); err != nil {
+			return nil, err
+		}
+		before, err := heapOfNew(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		size, err := kept.create(ctx, l, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		after, err := heapOfNew(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		took, err := runEach(ctx, kept.commands(), b.plugin, l.Plane.Kubeconfig())
+		if err != nil {
+			return nil, err
+		}
+		return kept.figures(size, before, after, took), nil
+	}
+}
+
+// heapOfNew returns the heap of a manager that was just started and has come to rest.
+func heapOfNew(ctx context.Context, l *lab.Lab) (float64, error) {
+	address, err := (setup{batch: 100}).prepareProfiled(ctx, l, "--leader-elect")
+	if err != nil {
+		return 0, err
+	}
+	return heapOf(ctx, address)
+}
+
+// create creates the records, and returns the size of their JSON in bytes.
+func (c chains) create(ctx context.Context, l *lab.Lab, now time.Time) (int, error) {
+	size := 0
+	for of := range c.workloads {
+		facts := decide.RecordFacts{}
+		for number := range c.releases {
+			began := now.Add(-recordsPeriod).Add(recordsPeriod / time.Duration(c.releases+1) * time.Duration(number+1))
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(recordOf(of, int64(number+1), began, facts))
+			if err != nil {
+				return 0, fmt.Errorf("encoding a ChangeRecord: %w", err)
+			}
+			stored := &unstructured.Unstructured{Object: content}
+			stored.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
+			if err := l.Kube.Create(ctx, stored); err != nil {
+				return 0, fmt.Errorf("creating ChangeRecord %s: %w", stored.GetName(), err)
+			}
+			text, err := stored.MarshalJSON()
+			if err != nil {
+				return 0, fmt.Errorf("encoding ChangeRecord %s: %w", stored.GetName(), err)
+			}
+			size += len(text)
+			previous, hash, err := decide.DecodeRecord(stored)
+			if err != nil {
+				return 0, fmt.Errorf("reading ChangeRecord %s: %w", stored.GetName(), err)
+			}
+			facts.Previous, facts.PreviousHash = &previous, hash
+		}
+	}
+	return size, nil
+}
+
+// recordOf returns the record of a release of ten pods that were verified after two minutes.
+func recordOf(of int, release int64, began time.Time, facts decide.RecordFacts) *appv1alpha1.ChangeRecord {
+	name := fmt.Sprintf("web-%d", of)
+	version := strings.Repeat(fmt.Sprintf("%08x", release), 4)
+	workload := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: recordsNamespace, Name: name + "--x--" + version},
+		Spec: appv1alpha1.ChangeWorkloadSpec{
+			AppName: name, Reversion: version, Release: release, CreateTimeUnix: began.Unix(), ReleasedBy: "system:serviceaccount:ci:deployer",
+			Changes: []string{fmt.Sprintf("container web: image shop/web:1.%d -> shop/web:1.%d", release-1, release)},
+			WorkloadRef: &appv1alpha1.WorkloadReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: name, UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", of)),
+			},
+		},
+	}
+	status := &appv1alpha1.ChangeWorkloadStatus{ObservedRelease: release, Status: appv1alpha1.ChangeWorkloadSuccess}
+	status.Counts.Desired, status.Counts.Passed = 10, 10
+	facts.Images = []appv1alpha1.RecordedImage{{Container: "web", Image: fmt.Sprintf("shop/web:1.%d", release)}}
+	return decide.NewChangeRecord(workload, status, decide.RecordPlan{Outcome: appv1alpha1.OutcomeVerified}, facts, began.Add(2*time.Minute))
+}
+
+// commands returns the commands of the plugin that read the records.
+func (c chains) commands() []pluginCommand {
+	return []pluginCommand{
+		{exportCSV, "export -A --from 2000-01-01", "web-0"},
+		{exportHTML, "export -A --from 2000-01-01 --format html", "web-0"},
+		{exportVerify, "export -A --from 2000-01-01 --verify", "web-0"},
+	}
+}
+
+func (c chains) figures(size int, before, after float64, took map[string][]waited) []Figure {
+	records := c.workloads * c.releases
+	setup := fmt.Sprintf("%d records", records)
+	figures := []Figure{
+		figureOf(loadRecords, setup, "JSON of a record", "KiB", float64(size)/float64(records)/1024),
+		figureOf(loadRecords, setup, "heap without records", "MiB", before/mebibyte),
+		figureOf(loadRecords, setup, "heap with records", "MiB", after/mebibyte),
+	}
+	return append(figures, waitedFigures(loadRecords, setup, c.commands(), took)...)
 }
