@@ -21,8 +21,6 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -43,6 +41,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
@@ -87,20 +86,13 @@ func scrape(ctx context.Context, address, token string) (status int, body string
 	GinkgoHelper()
 	var secret corev1.Secret
 	Expect(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: secretName}, &secret)).To(Succeed())
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(secret.Data["ca.crt"])
-	scraper := &http.Client{
-		Timeout: 10 * time.Second,
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{RootCAs: trusted, ServerName: metricsService + "." + system + ".svc"},
-		},
-	}
+	scraper, err := rest.HTTPClientFor(&rest.Config{BearerToken: token, Timeout: 10 * time.Second, TLSClientConfig: rest.TLSClientConfig{
+		CAData: secret.Data["ca.crt"], ServerName: metricsService + "." + system + ".svc",
+	}})
+	Expect(err).NotTo(HaveOccurred())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
 	Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
+	request.Close = true
 	response, err := scraper.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
