@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -212,9 +213,8 @@ func (a *app) record(ctx context.Context) (*appv1alpha1.ChangeWorkload, error) {
 // newestOf returns the record of the newest release of a workload.
 func newestOf(records []appv1alpha1.ChangeWorkload, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
 	records = slices.DeleteFunc(records, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
-	if len(records) == 0 {
-		return nil, errors.New("there is no ChangeWorkload")
+	if newest := decide.Newest(records); newest != nil {
+		return newest, nil
 	}
-	newest := slices.MaxFunc(records, func(one, other appv1alpha1.ChangeWorkload) int { return int(one.Spec.Release - other.Spec.Release) })
-	return &newest, nil
+	return nil, errors.New("there is no ChangeWorkload")
 }

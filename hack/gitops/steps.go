@@ -290,44 +290,35 @@ func environment(object map[string]any) any {
 	return first["env"]
 }
 
-// create creates an object beside the workload, remove deletes it.
-func create(template string) step {
+// beside does something with an object beside the workload.
+func beside(template string, act func(*app, context.Context, *unstructured.Unstructured) error) step {
 	return func(a *app, ctx context.Context) error {
-		object, err := a.beside(template)
+		objects, err := manifests.Decode(strings.NewReader(a.named(template)))
 		if err != nil {
 			return err
 		}
-		a.tell("user", "creates a %s", object.GetKind())
-		return a.lab.Kube.Create(ctx, object)
+		return act(a, ctx, objects[0])
 	}
 }
 
+// create creates such an object, remove deletes it.
+func create(template string) step {
+	return beside(template, func(a *app, ctx context.Context, object *unstructured.Unstructured) error {
+		a.tell("user", "creates a %s", object.GetKind())
+		return a.lab.Kube.Create(ctx, object)
+	})
+}
+
 func remove(template string) step {
-	return func(a *app, ctx context.Context) error {
-		object, err := a.beside(template)
-		if err != nil {
-			return err
-		}
+	return beside(template, func(a *app, ctx context.Context, object *unstructured.Unstructured) error {
 		a.tell("user", "deletes the %s", object.GetKind())
 		return a.lab.Kube.Delete(ctx, object)
-	}
+	})
 }
 
 // ready waits until a condition of such an object is True.
 func ready(template, condition string) step {
-	return func(a *app, ctx context.Context) error {
-		object, err := a.beside(template)
-		if err != nil {
-			return err
-		}
+	return beside(template, func(a *app, ctx context.Context, object *unstructured.Unstructured) error {
 		return a.until(ctx, object, condition, condition, "True")
-	}
-}
-
-func (a *app) beside(template string) (*unstructured.Unstructured, error) {
-	objects, err := manifests.Decode(strings.NewReader(a.named(template)))
-	if err != nil {
-		return nil, err
-	}
-	return objects[0], nil
+	})
 }

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -119,16 +120,11 @@ func (a *app) newest(ctx context.Context, workload metav1.Object) (*appv1alpha1.
 	if err := a.lab.Kube.List(ctx, &records, client.InNamespace(a.namespace)); err != nil {
 		return nil, err
 	}
-	var newest *appv1alpha1.ChangeWorkload
-	for i := range records.Items {
-		if record := &records.Items[i]; metav1.IsControlledBy(record, workload) && (newest == nil || record.Spec.Release > newest.Spec.Release) {
-			newest = record
-		}
+	own := slices.DeleteFunc(records.Items, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
+	if newest := decide.Newest(own); newest != nil {
+		return newest, nil
 	}
-	if newest == nil {
-		return nil, errors.New("there is no ChangeWorkload")
-	}
-	return newest, nil
+	return nil, errors.New("there is no ChangeWorkload")
 }
 
 // reaches waits until the newest release is of this number and has the status, and the Deployment is suspended or isn't.
