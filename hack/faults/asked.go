@@ -34,10 +34,10 @@ import (
 const readyCheck, placementCheck, driftCheck, smokeCheck = "ready", "placement", "drift", "smoke"
 
 // othersDecide makes a release in steps that others let go on at each point, and one that fails by a reported verdict.
-func othersDecide(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
+func othersDecide() step {
+	return inTurn(
 		twoSteps(), createDeployment, verified(1), askOthers,
-		change("the second release", template("second", "")), waitsFor(readyCheck), passes(readyCheck),
+		secondRelease, waitsFor(readyCheck), passes(readyCheck),
 		waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
 		awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
 		decidedBy(readyCheck, "Pass CheckPassed"), decidedBy(placementCheck, "Pass CheckPassed"), decidedBy(driftCheck, "Pass CheckPassed"),

@@ -46,31 +46,24 @@ const (
 	away = 20 * time.Second
 )
 
-// errorsFail makes a release that passes its checks, and one that has too many errors.
-func errorsFail(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		enforceChecks, createDeployment, verified(1), decided("Pass CheckPassed"),
-		failing, asked, moment, suspended(2), decided("Fail CheckFailed"), denied)
-}
-
-// sourceIsLost makes a release with too many errors, whose source is lost once it was asked, and for good: it passes.
-func sourceIsLost(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1), enforceChecks,
-		failing, asked, lose, verified(2), decided("Inconclusive SourceUnavailable"))
-}
-
-// comparisonFails makes a release in steps whose new pod has more errors than the old ones beside it. When its bake ends, too few looks were made to
-// tell that, so the pod waits for the check, which fails it later.
-func comparisonFails(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		twoSteps(), createDeployment, verified(1), compareErrors,
-		failing, asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), batchesEnd, denied)
-}
-
-// crashesLater makes a release with a pod that crashes once the release was verified.
-func crashesLater(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s, createDeployment, verified(1), crash, suspended(1), denied)
+func ofChecks() []scenario {
+	return []scenario{
+		// A pod crashes once its release was verified.
+		{name: "crash", play: inTurn(createDeployment, verified(1), crash, suspended(1), denied)},
+		// A release passes its checks, and another one has too many errors.
+		{name: "checks", measured: true, troubles: []trouble{{"source-away", sourceAway}}, play: withSource(inTurn(
+			enforceChecks, createDeployment, verified(1), decided("Pass CheckPassed"),
+			failing, asked, moment, suspended(2), decided("Fail CheckFailed"), denied))},
+		// A release has too many errors, and its source is lost once it was asked, and for good: it passes.
+		{name: "checks-blind", measured: true, play: withSource(inTurn(
+			createDeployment, verified(1), enforceChecks, failing, asked, lose, verified(2), decided("Inconclusive SourceUnavailable")))},
+		// The new pod of a release in steps has more errors than the old ones beside it. When its bake ends, too few looks were made to tell that,
+		// so the pod waits for the check, which fails it later.
+		{name: "checks-compared", measured: true, play: withSource(inTurn(
+			twoSteps(), createDeployment, verified(1), compareErrors,
+			failing, asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), batchesEnd, denied))},
+		{name: "checks-asked", play: withPlugin(othersDecide())},
+	}
 }
 
 // failing makes a release whose pods have too many errors.

@@ -87,22 +87,20 @@ func (h *half) install(ctx context.Context, keeper *keeper) error {
 	return nil
 }
 
-// declaredHeld makes a release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes
-// on once the verdict is withdrawn, is verified, and is rolled back on request.
-func declaredHeld(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		declare, createWebApp, verified(1),
-		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
-		readyOne, checked(2), withdrawn(1), readyOne, verified(2),
-		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
-}
-
-// undeclaredHeld puts WebApps under change control, and takes them out of it while the rollout of one is held, which then goes on.
-func undeclaredHeld(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		declare, createWebApp, verified(1),
-		slowRelease, readyOne, replaced, failed(1), suspended(2), held,
-		undeclare, readyOne, readyOne)
+func ofDeclaredKinds() []scenario {
+	return []scenario{
+		// A release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes on once the
+		// verdict is withdrawn, is verified, and is rolled back on request.
+		{name: "declared", declared: true, play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
+			readyOne, checked(2), withdrawn(1), readyOne, verified(2), requestRollback, verified(3))},
+		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
+		{name: "undeclared", declared: true, objects: undeclaredObjects(), play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, readyOne, replaced, failed(1), suspended(2), held,
+			undeclare, readyOne, readyOne)},
+	}
 }
 
 // undeclaredObjects are those that the operator writes to control a kind.

@@ -34,23 +34,21 @@ import (
 // lockLength is longer than any run.
 const lockLength = time.Hour
 
-// freezeEnds parks a release until its freeze is deleted, holds the next one on its way, and lets a third pass by a BreakGlass.
-func freezeEnds(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createSlowly, verified(1),
-		lock("parks", appv1alpha1.FreezeFinish), change("the second release", template("second", "")), frozen(2), unlock("parks"), verified(2),
-		slowRelease, readyOne, replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
-		breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
-}
-
-// severalThaw parks the releases of two workloads until their freeze is deleted. They go on one after the other.
-func severalThaw(ctx context.Context, s *stage) error {
+func ofFreezes() []scenario {
 	one := func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Thaw.Concurrent = 1 }
-	second := change("the second release", template("second", ""))
-	return inTurn(ctx, s,
-		createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
-		lock("parks", appv1alpha1.FreezeFinish, one), second, frozen(2), beside(second), beside(frozen(2)), unlock("parks"),
-		verified(2), beside(verified(2)), thawedInTurn)
+	return []scenario{
+		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
+		{name: "freeze", play: inTurn(
+			createSlowly, verified(1),
+			lock("parks", appv1alpha1.FreezeFinish), secondRelease, frozen(2), unlock("parks"), verified(2),
+			slowRelease, readyOne, replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
+			breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
+		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
+		{name: "thaw", play: inTurn(
+			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
+			lock("parks", appv1alpha1.FreezeFinish, one), secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"),
+			verified(2), beside(verified(2)), thawedInTurn)},
+	}
 }
 
 // thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.

@@ -43,15 +43,11 @@ const (
 
 // releasesAreTold makes a release that passes, is suspended by a verdict and repaired, while a receiver takes each of its events before the next one.
 // What a faster course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.
-func releasesAreTold(ctx context.Context, s *stage) error {
-	told := func(release int64, types ...string) step {
-		return func(ctx context.Context, s *stage) error { return s.told(ctx, release, types...) }
-	}
-	return inTurn(ctx, s,
+func releasesAreTold() step {
+	return inTurn(
 		createDeployment, verified(1), told(1, started, deployed),
 		failed(1), suspended(1), told(1, started, deployed, incident),
-		change("the repair", template("repaired", repairing)), verified(2),
-		told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), allTold)
+		repair, verified(2), told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), allTold)
 }
 
 // inbox is a receiver of CDEvents. The zero value is empty.
@@ -139,13 +135,15 @@ func withReceiver(play step) step {
 }
 
 // told waits until the receiver has the events of a release, each at least once, and in their order.
-func (s *stage) told(ctx context.Context, release int64, types ...string) error {
-	return until(ctx, fmt.Sprintf("the events of release %d", release), func(context.Context) error {
-		if found := s.inbox.of(release); !slices.Equal(found, types) {
-			return fmt.Errorf("there are %v instead of %v", found, types)
-		}
-		return nil
-	})
+func told(release int64, types ...string) step {
+	return func(ctx context.Context, s *stage) error {
+		return until(ctx, fmt.Sprintf("the events of release %d", release), func(context.Context) error {
+			if found := s.inbox.of(release); !slices.Equal(found, types) {
+				return fmt.Errorf("there are %v instead of %v", found, types)
+			}
+			return nil
+		})
+	}
 }
 
 // allTold waits until the subscription knows that it delivered all events. It must not have given up any.

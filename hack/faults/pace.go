@@ -28,38 +28,33 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// pacedInSteps makes a release that runs one pod until it is approved, and then all.
-func pacedInSteps(create step, edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
-	return func(ctx context.Context, s *stage) error {
-		return inTurn(ctx, s,
-			twoSteps(edits...), create, verified(1),
-			change("the second release", template("second", "")), awaitsApproval, approve, verified(2), unpaced)
+func ofSteps() []scenario {
+	// A release runs one pod until it is approved, and then all.
+	paced := func(create step, edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
+		return inTurn(twoSteps(edits...), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
 	}
-}
-
-// orderFailsInSteps makes AlterShield Server fail the order of a release in steps after its last one. A user withdraws that.
-func orderFailsInSteps(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		twoSteps(), createDeployment, verified(1), failOrder,
-		change("the second release", template("second", "")), awaitsApproval, approve, suspended(2), withdrawn(1), verified(2),
-		unpaced)
-}
-
-// undoneWhenItFails makes a release in steps that fails after its first one, and is rolled back by its policy.
-func undoneWhenItFails(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		twoSteps(onFail(appv1alpha1.OnFailUndo)), createDeployment, verified(1),
-		change("the second release", template("second", "")), awaitsApproval, failed(1), verified(3), unpaced)
-}
-
-// parkedWhenItFails does the same with a StatefulSet whose release is parked.
-func parkedWhenItFails(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		twoSteps(onFail(appv1alpha1.OnFailPark)), createStatefulSet(parkedReplicas), verified(1),
-		slowRelease, readyOne, awaitsApproval, failed(1), suspended(2), parked)
+	return []scenario{
+		{name: "steps", play: paced(createDeployment)},
+		{name: "steps-before", play: paced(createDeployment, withTraffic(appv1alpha1.TrafficBefore))},
+		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas))},
+		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil))},
+		// A release fails after its first step, and is rolled back by its policy.
+		{name: "undo", play: inTurn(
+			twoSteps(onFail(appv1alpha1.OnFailUndo)), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
+		// The same with a StatefulSet whose release is parked.
+		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
+			twoSteps(onFail(appv1alpha1.OnFailPark)), createStatefulSet(parkedReplicas), verified(1),
+			slowRelease, readyOne, awaitsApproval, failed(1), suspended(2), parked)},
+		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
+		{name: "steps-order", checked: true, play: inTurn(
+			twoSteps(), createDeployment, verified(1), failOrder,
+			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
+	}
 }
 
 func onFail(what appv1alpha1.OnFail) func(*appv1alpha1.ReleasePolicySpec) {

@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,9 +29,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
-	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -54,39 +53,40 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
+	return slices.Concat(
+		ofDeployments(), ofSets(), ofFreezes(), ofSteps(), ofChecks(), ofDeclaredKinds(),
+		[]scenario{{name: "notify", play: withReceiver(releasesAreTold()), objects: []string{appv1alpha1.SystemNamespace}}}, ofServer())
+}
+
+func ofDeployments() []scenario {
+	const neverStarts = `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`
 	return []scenario{
-		{name: "walkthrough", play: walkthrough, troubles: []trouble{
+		// The documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
+		{name: "walkthrough", troubles: []trouble{
 			{"past-records", pastOf("changeworkloads", "changepods")}, {"past-changepods", pastOf("changepods")},
-		}},
-		{name: "stuck", play: stuckGoesBack},
-		{name: "rollback", play: goesBackOnRequest},
-		{name: "late", play: startsLate, apart: true, troubles: []trouble{
+		}, play: inTurn(createDeployment, verified(1), remember, failed(1), suspended(1), moment, denied, repair, verified(2))},
+		// A release whose pods never start.
+		{name: "stuck", play: inTurn(createDeployment, verified(1), change("a release that can't start", neverStarts), verified(3))},
+		// A verified release goes back to the previous one on request.
+		{name: "rollback", play: inTurn(createDeployment, verified(1), secondRelease, verified(2), requestRollback, verified(3))},
+		// The pods of a release take some time to start.
+		{name: "late", apart: true, troubles: []trouble{
 			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
-		}},
-		{name: "held", play: heldHalfway, apart: true, troubles: []trouble{{"unaware-client", unawareClient}}},
-		{name: "statefulset", kind: statefulset.Kind{}, play: statefulSetHeld},
-		{name: "daemonset", kind: daemonset.Kind{}, play: daemonSetHeld},
-		{name: "park", kind: statefulset.Kind{}, play: statefulSetParked},
-		{name: "first-nodes", kind: daemonset.Kind{}, play: daemonSetFirstNodes},
-		{name: "freeze", play: freezeEnds},
-		{name: "thaw", play: severalThaw},
-		{name: "steps", play: pacedInSteps(createDeployment)},
-		{name: "steps-before", play: pacedInSteps(createDeployment, withTraffic(appv1alpha1.TrafficBefore))},
-		{name: "steps-partition", kind: statefulset.Kind{}, play: pacedInSteps(createStatefulSet(heldReplicas))},
-		{name: "steps-nodes", kind: daemonset.Kind{}, play: pacedInSteps(createDaemonSet(nil))},
-		{name: "undo", play: undoneWhenItFails},
-		{name: "park-on-fail", kind: statefulset.Kind{}, play: parkedWhenItFails},
-		{name: "steps-order", checked: true, play: orderFailsInSteps},
-		{name: "crash", play: crashesLater},
-		{name: "checks", measured: true, play: withSource(errorsFail), troubles: []trouble{{"source-away", sourceAway}}},
-		{name: "checks-blind", measured: true, play: withSource(sourceIsLost)},
-		{name: "checks-compared", measured: true, play: withSource(comparisonFails)},
-		{name: "checks-asked", play: withPlugin(othersDecide)},
-		{name: "declared", declared: true, play: declaredHeld},
-		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
-		{name: "notify", play: withReceiver(releasesAreTold), objects: []string{appv1alpha1.SystemNamespace}},
-		{name: "server", checked: true, play: serverFailsARelease},
-		{name: "repair", checked: true, play: repairUnderAServer},
+		}, play: inTurn(createDeployment, verified(1), change("a release that starts late", neverStarts), pending, moment, runPods, readyPods, verified(2))},
+		// A release fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook completes. It is rolled back
+		// on request.
+		{name: "held", apart: true, troubles: []trouble{{"unaware-client", unawareClient}}, play: inTurn(
+			createInjected, verified(1), slowRelease, readyOne, failed(1), suspended(2), held,
+			change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
+			moment, askToGoBack, verified(3))},
+	}
+}
+
+// ofServer returns those of AlterShield Server, in which it passes a release and fails another one.
+func ofServer() []scenario {
+	return []scenario{
+		{name: "server", checked: true, play: inTurn(createDeployment, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
+		{name: "repair", checked: true, play: inTurn(failLastBatch, createDeployment, suspended(1), batchesEnd, repair, verified(2))},
 	}
 }
 
@@ -113,60 +113,6 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 	return s.created(ctx, "the first release", deployment)
 }
 
-// walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
-func walkthrough(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1), remember, failed(1), suspended(1), moment, denied,
-		change("the repair", template("repaired", repairing)), verified(2))
-}
-
-// stuckGoesBack makes a release whose pods never start.
-func stuckGoesBack(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1),
-		change("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
-		verified(3))
-}
-
-// startsLate makes a release whose pods take some time to start.
-func startsLate(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1),
-		change("a release that starts late", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
-		pending, moment, runPods, readyPods, verified(2))
-}
-
-// heldHalfway makes a release that fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook
-// completes. It is rolled back on request.
-func heldHalfway(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createInjected, verified(1),
-		change("the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`),
-		readyOne, failed(1), suspended(2), held,
-		change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
-		moment, askToGoBack, verified(3))
-}
-
-// goesBackOnRequest rolls a verified release back to the previous one.
-func goesBackOnRequest(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1), change("the second release", template("second", "")), verified(2),
-		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
-}
-
-// serverFailsARelease makes AlterShield Server pass a release, and fail the last pod of the next one.
-func serverFailsARelease(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDeployment, verified(1), failLastBatch, change("the second release", template("second", "")),
-		suspended(2), denied)
-}
-
-// repairUnderAServer makes AlterShield Server fail the last pod of the first release, and pass the repair.
-func repairUnderAServer(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		failLastBatch, createDeployment, suspended(1), batchesEnd, change("the repair", template("repaired", repairing)), verified(2))
-}
-
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
 // rollout may or may not be over.
 func failLastBatch(_ context.Context, s *stage) error {
@@ -180,13 +126,15 @@ func failLastBatch(_ context.Context, s *stage) error {
 // step is something that users do, or wait for.
 type step = func(context.Context, *stage) error
 
-func inTurn(ctx context.Context, s *stage, steps ...step) error {
-	for _, act := range steps {
-		if err := act(ctx, s); err != nil {
-			return err
+func inTurn(steps ...step) step {
+	return func(ctx context.Context, s *stage) error {
+		for _, act := range steps {
+			if err := act(ctx, s); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // failed sets the verdict of the n-th batch of the current release to unpass.
@@ -203,4 +151,16 @@ func withdrawn(batch int64) step {
 
 func change(what, patch string) step {
 	return func(ctx context.Context, s *stage) error { return s.patch(ctx, what, patch) }
+}
+
+func secondRelease(ctx context.Context, s *stage) error {
+	return s.patch(ctx, "the second release", template("second", ""))
+}
+
+func repair(ctx context.Context, s *stage) error {
+	return s.patch(ctx, "the repair", template("repaired", repairing))
+}
+
+func requestRollback(ctx context.Context, s *stage) error {
+	return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
 }

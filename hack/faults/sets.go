@@ -33,6 +33,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -43,38 +45,28 @@ const (
 	parkedReplicas = 5
 )
 
-// statefulSetHeld makes a release of an OrderedReady StatefulSet whose first pod fails. It is held by the partition, the next release is
-// denied, and a repair is admitted and verified.
-func statefulSetHeld(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createStatefulSet(heldReplicas), verified(1),
-		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
-		readyOne, checked(2), // a pod that isn't ready would block the repair
-		repairedSet, verified(3))
-}
-
-// daemonSetHeld does the same with a DaemonSet, which is held by the strategy OnDelete.
-func daemonSetHeld(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDaemonSet(nil), verified(1),
-		slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
-		repairedSet, verified(3))
-}
-
-// daemonSetFirstNodes makes a release of a DaemonSet that starts on one node, where its pod passes, and goes on to the others.
-func daemonSetFirstNodes(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createDaemonSet(map[string]string{appv1alpha1.AnnotationFirstNodes: corev1.LabelHostname + "=node-1"}), verified(1),
-		change("the second release", template("second", "")), verified(2))
-}
-
-// statefulSetParked makes a release of a StatefulSet whose third pod fails, and is parked on request. A repair then rolls forward.
-func statefulSetParked(ctx context.Context, s *stage) error {
-	return inTurn(ctx, s,
-		createStatefulSet(parkedReplicas), verified(1),
-		slowRelease, readyOne, readyOne, readyOne, replaced, failed(3), suspended(2), held,
-		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
-		parked, repairedSet, verified(3))
+func ofSets() []scenario {
+	return []scenario{
+		// A release of an OrderedReady StatefulSet whose first pod fails. It is held by the partition, the next release is denied, and a repair is
+		// admitted and verified.
+		{name: "statefulset", kind: statefulset.Kind{}, play: inTurn(
+			createStatefulSet(heldReplicas), verified(1),
+			slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
+			readyOne, checked(2), // a pod that isn't ready would block the repair
+			repairedSet, verified(3))},
+		// The same with a DaemonSet, which is held by the strategy OnDelete.
+		{name: "daemonset", kind: daemonset.Kind{}, play: inTurn(
+			createDaemonSet(nil), verified(1), slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied, repairedSet, verified(3))},
+		// A release of a StatefulSet whose third pod fails, and is parked on request. A repair then rolls forward.
+		{name: "park", kind: statefulset.Kind{}, play: inTurn(
+			createStatefulSet(parkedReplicas), verified(1),
+			slowRelease, readyOne, readyOne, readyOne, replaced, failed(3), suspended(2), held,
+			change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
+			parked, repairedSet, verified(3))},
+		// A release of a DaemonSet starts on one node, where its pod passes, and goes on to the others.
+		{name: "first-nodes", kind: daemonset.Kind{}, play: inTurn(
+			createDaemonSet(map[string]string{appv1alpha1.AnnotationFirstNodes: corev1.LabelHostname + "=node-1"}), verified(1), secondRelease, verified(2))},
+	}
 }
 
 // permit grants the manager the permissions of a component.

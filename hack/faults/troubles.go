@@ -160,7 +160,7 @@ func unawareClient(ctx context.Context, s *stage) error {
 // askToGoBack requests a rollback; an unaware client does so with its file.
 func askToGoBack(ctx context.Context, s *stage) error {
 	if s.trouble == nil {
-		return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
+		return requestRollback(ctx, s)
 	}
 	return s.replace(ctx, "the request", func(deployment *appsv1.Deployment) {
 		deployment.Annotations[appv1alpha1.AnnotationRollback] = "true"
