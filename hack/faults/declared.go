@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 // webAppManifest has the CRD of WebApps, their ControlledKind and the permissions of the operator.
@@ -80,7 +81,7 @@ func (h *half) install(ctx context.Context, keeper *keeper) error {
 	if err != nil {
 		return err
 	}
-	if err := h.apply(ctx, webAppManifest); err != nil {
+	if err := h.lab.Apply(ctx, webAppManifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
 	go webApps{kube: h.lab.Kube, keeper: keeper, kind: kind}.run(ctx)

@@ -17,12 +17,10 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,6 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 const (
@@ -75,18 +74,7 @@ func (h *half) permit(ctx context.Context, component string) error {
 	if err != nil {
 		return fmt.Errorf("reading the role of the component %s: %w", component, err)
 	}
-	return h.apply(ctx, role)
-}
-
-// apply applies a manifest.
-func (h *half) apply(ctx context.Context, manifest []byte) error {
-	apply := exec.CommandContext(ctx, h.lab.Plane.Kubectl(), "apply", "-f", "-")
-	apply.Env = append(os.Environ(), "KUBECONFIG="+h.lab.Plane.Kubeconfig())
-	apply.Stdin = bytes.NewReader(manifest)
-	if output, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("applying a manifest: %w: %s", err, output)
-	}
-	return nil
+	return h.lab.Apply(ctx, role, cluster.WebhookEndpoint{})
 }
 
 // enforced waits until the workloads of all scenarios are under change control.
