@@ -76,7 +76,7 @@ func webAppKind() (workload.Kind, error) {
 }
 
 // install installs the kind WebApp, puts it under change control, and runs its controller.
-func (h *half) install(ctx context.Context, keeper *keeper) error {
+func (h *half) install(ctx context.Context) error {
 	kind, err := webAppKind()
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (h *half) install(ctx context.Context, keeper *keeper) error {
 	if err := h.lab.Apply(ctx, webAppManifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
-	go webApps{kube: h.lab.Kube, keeper: keeper, kind: kind}.run(ctx)
+	go webApps{kube: h.lab.Kube, keeper: h.keeper, kind: kind}.run(ctx)
 	return nil
 }
 

@@ -25,9 +25,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -40,11 +42,17 @@ type half struct {
 	scenarios map[string]scenario
 	only      []plan
 	lab       *lab.Lab
+	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
+	api, calls *proxy.Proxy
+	keeper     *keeper
 	// dir is the folder with the certificate of the proxy.
 	dir string
 	// stopScraping stops Prometheus, nil if there is none.
 	stopScraping func()
-	results      []result
+	// namespaces counts the created ones.
+	namespaces atomic.Int64
+	references map[string]state.Reference
+	results    []result
 }
 
 // open starts a control plane.
@@ -69,19 +77,18 @@ func (h *half) close(ctx context.Context) error {
 func (h *half) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	m, err := h.matrix(ctx)
-	if err != nil {
+	if err := h.start(ctx); err != nil {
 		return err
 	}
 	go func() {
 		select {
-		case err := <-m.keeper.broken:
+		case err := <-h.keeper.broken:
 			stop(fmt.Errorf("the manager doesn't restart: %w", err))
 		case <-ctx.Done():
 		}
 	}()
 	log := h.lab.Operator.LogPath()
-	if err := h.tryAll(ctx, m); err != nil {
+	if err := h.tryAll(ctx); err != nil {
 		return errors.Join(err, h.checkLog(log))
 	}
 	if ctx.Err() != nil {
@@ -114,15 +121,15 @@ func (h *half) choose() (err error) {
 }
 
 // tryAll begins with writes in one half and with views in the other: writes keep the processors busy, views mostly wait.
-func (h *half) tryAll(ctx context.Context, m *matrix) error {
-	written, err := m.undisturbed(ctx, h.scenarios)
+func (h *half) tryAll(ctx context.Context) error {
+	written, err := h.undisturbed(ctx)
 	if err != nil {
 		return err
 	}
 	var errs, kills, alone []plan
 	for _, name := range slices.Sorted(maps.Keys(written)) {
-		fmt.Fprintf(h.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(written[name]), len(m.references[name].Varies))
-		for _, varies := range m.references[name].Varies {
+		fmt.Fprintf(h.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(written[name]), len(h.references[name].Varies))
+		for _, varies := range h.references[name].Varies {
 			fmt.Fprintf(h.out, "    varies: %s\n", varies)
 		}
 		if h.scenarios[name].apart {
@@ -140,66 +147,66 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 	}
 	switch {
 	case len(h.only) > 0:
-		h.tryOnly(ctx, m)
+		h.tryOnly(ctx)
 	case h.checked:
-		h.tryViews(ctx, m)
-		h.tryWrites(ctx, m, "errors", errs, h.opts.parallel)
-		h.tryWrites(ctx, m, "kills", kills, h.opts.parallel)
+		h.tryViews(ctx)
+		h.tryWrites(ctx, "errors", errs, h.opts.parallel)
+		h.tryWrites(ctx, "kills", kills, h.opts.parallel)
 	default:
-		h.tryWrites(ctx, m, "errors", errs, h.opts.parallel)
-		h.tryWrites(ctx, m, "kills", kills, h.opts.parallel)
-		h.tryViews(ctx, m)
-		h.tryWrites(ctx, m, "errors and kills alone", alone, 1)
-		h.tryTroubles(ctx, m)
+		h.tryWrites(ctx, "errors", errs, h.opts.parallel)
+		h.tryWrites(ctx, "kills", kills, h.opts.parallel)
+		h.tryViews(ctx)
+		h.tryWrites(ctx, "errors and kills alone", alone, 1)
+		h.tryTroubles(ctx)
 	}
 	return nil
 }
 
 // under returns the scenarios that are played beside each other while the view of a resource is disturbed. Those with looks take a minute, and
 // see what others do but for policies and sources.
-func (h *half) under(disturbance proxy.Disturbance) map[string]scenario {
+func (h *half) under(disturbance proxy.Disturbance) (names []string) {
 	ofChecks := strings.HasPrefix(disturbance.Resources[0], "verification")
-	chosen := maps.Clone(h.scenarios)
-	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool {
-		return scenario.apart || scenario.isAlone() || scenario.measured && !ofChecks
-	})
-	return chosen
+	for name, scenario := range h.scenarios {
+		if !scenario.apart && !scenario.isAlone() && (ofChecks || !scenario.measured) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
-func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan, parallel int) {
+func (h *half) tryWrites(ctx context.Context, what string, plans []plan, parallel int) {
 	plans = slices.DeleteFunc(plans, func(plan plan) bool { return !selects(h.opts.faults, plan.class()) })
-	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.share), parallel)...)
+	h.results = append(h.results, h.all(ctx, sample(plans, h.opts.share), parallel)...)
 	h.tellTime(what)
 }
 
-func (h *half) tryViews(ctx context.Context, m *matrix) {
+func (h *half) tryViews(ctx context.Context) {
 	disturbances := slices.DeleteFunc(viewPlans(), func(one proxy.Disturbance) bool { return !selects(h.opts.faults, string(one.View)) })
 	for _, disturbance := range sample(disturbances, h.opts.share) {
-		h.results = append(h.results, m.disturb(ctx, h.under(disturbance), disturbance)...)
+		h.results = append(h.results, h.disturb(ctx, h.under(disturbance), disturbance)...)
 	}
 	h.tellTime("views")
 }
 
 // tryTroubles tries troubles one after the other: each affects the whole control plane.
-func (h *half) tryTroubles(ctx context.Context, m *matrix) {
+func (h *half) tryTroubles(ctx context.Context) {
 	if !selects(h.opts.faults, classTrouble) {
 		return
 	}
 	ordered := slices.SortedFunc(maps.Values(h.scenarios), func(one, other scenario) int { return strings.Compare(one.name, other.name) })
 	plans := troublePlans(ordered, h.opts.share)
-	h.results = append(h.results, m.all(ctx, h.scenarios, plans, 1)...)
+	h.results = append(h.results, h.all(ctx, plans, 1)...)
 	h.tellTime("troubles")
 }
 
 // tryOnly tries plans one after the other.
-func (h *half) tryOnly(ctx context.Context, m *matrix) {
+func (h *half) tryOnly(ctx context.Context) {
 	for i, plan := range h.only {
 		if plan.fault != nil || plan.trouble != nil {
-			h.results = append(h.results, m.all(ctx, h.scenarios, h.only[i:i+1], 1)...)
+			h.results = append(h.results, h.all(ctx, h.only[i:i+1], 1)...)
 			continue
 		}
-		alone := map[string]scenario{plan.scenario: h.scenarios[plan.scenario]}
-		h.results = append(h.results, m.disturb(ctx, alone, plan.disturbance)...)
+		h.results = append(h.results, h.disturb(ctx, []string{plan.scenario}, plan.disturbance)...)
 	}
 }
 

@@ -20,18 +20,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // progressEvery is the number of plans between two lines of progress.
@@ -39,17 +37,6 @@ const progressEvery = 50
 
 // quiet is how long nothing may be written after the end state is reached.
 const quiet = 2 * time.Second
-
-// matrix tries plans on a lab.
-type matrix struct {
-	lab        *lab.Lab
-	api, calls *proxy.Proxy
-	keeper     *keeper
-	out        io.Writer
-	// namespaces counts the created ones.
-	namespaces atomic.Int64
-	references map[string]state.Reference
-}
 
 type result struct {
 	plan plan
@@ -71,23 +58,23 @@ type run struct {
 
 // undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults, but for those that are alone. It
 // returns the positions of each.
-func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (map[string][]proxy.Position, error) {
+func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, error) {
 	const times = 2
-	ended := make(chan run, times*len(chosen))
+	ended := make(chan run, times*len(h.scenarios))
 	var beside sync.WaitGroup
 	var alone []scenario
-	for _, scenario := range chosen {
+	for _, scenario := range h.scenarios {
 		for range times {
 			if scenario.isAlone() {
 				alone = append(alone, scenario)
 			} else {
-				beside.Go(func() { ended <- m.play(ctx, scenario) })
+				beside.Go(func() { ended <- h.play(ctx, scenario) })
 			}
 		}
 	}
 	beside.Wait()
 	for _, scenario := range alone {
-		ended <- m.play(ctx, scenario)
+		ended <- h.play(ctx, scenario)
 	}
 	close(ended)
 	states, records := map[string][]state.State{}, map[string][][]proxy.Record{}
@@ -100,39 +87,39 @@ func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (m
 		records[run.scenario] = append(records[run.scenario], run.records)
 	}
 	found := map[string][]proxy.Position{}
-	for name := range chosen {
-		m.references[name] = state.NewReference(states[name][0], states[name][1:]...)
+	for name := range h.scenarios {
+		h.references[name] = state.NewReference(states[name][0], states[name][1:]...)
 		found[name] = positions(records[name]...)
 	}
 	return found, errors.Join(failures...)
 }
 
 // play plays a scenario without a fault.
-func (m *matrix) play(ctx context.Context, scenario scenario) run {
+func (h *half) play(ctx context.Context, scenario scenario) run {
 	played := run{scenario: scenario.name}
-	namespace, err := m.open(ctx, scenario, plan{})
+	namespace, err := h.enter(ctx, scenario, nil)
 	if err == nil {
-		err = scenario.play(ctx, m.stage(scenario, namespace, nil))
+		err = scenario.play(ctx, h.stage(scenario, namespace, nil))
 	}
 	if err == nil {
-		played.state, err = m.settled(ctx, namespace)
+		played.state, err = h.settled(ctx, namespace)
 	}
 	if scenario.isAlone() {
-		played.records = m.records(scenario.objects...)
+		played.records = h.records(scenario.objects...)
 	} else {
-		played.records = slices.Concat(m.records(namespace), m.calls.Records(namespace))
+		played.records = slices.Concat(h.records(namespace), h.calls.Records(namespace))
 	}
 	played.err = err
-	m.leave(ctx, scenario, namespace)
+	h.leave(ctx, scenario, namespace)
 	return played
 }
 
 // settled waits until nothing changes any more, and returns the state.
-func (m *matrix) settled(ctx context.Context, namespace string) (state.State, error) {
+func (h *half) settled(ctx context.Context, namespace string) (state.State, error) {
 	var last state.State
 	since := time.Now()
 	err := until(ctx, "rest", func(ctx context.Context) error {
-		found, err := m.look(ctx, namespace, 0)
+		found, err := h.look(ctx, namespace, 0)
 		if err != nil {
 			return err
 		}
@@ -148,55 +135,56 @@ func (m *matrix) settled(ctx context.Context, namespace string) (state.State, er
 }
 
 // records returns the writes in namespaces, or of objects without one.
-func (m *matrix) records(ledgers ...string) (records []proxy.Record) {
+func (h *half) records(ledgers ...string) (records []proxy.Record) {
 	for _, ledger := range ledgers {
-		records = append(records, m.api.Records(ledger)...)
+		records = append(records, h.api.Records(ledger)...)
 	}
 	return records
 }
 
-// open creates a namespace for a plan, and plans its fault.
-func (m *matrix) open(ctx context.Context, scenario scenario, plan plan) (string, error) {
-	namespace := fmt.Sprintf("faults-%d", m.namespaces.Add(1))
-	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
-	if plan.fault != nil && plan.fault.Verb == verbCall {
-		forAPI, forServer = nil, plan.fault
+// enter creates a namespace for a scenario, and plans a fault in it, nil for none.
+func (h *half) enter(ctx context.Context, scenario scenario, fault *proxy.Fault) (string, error) {
+	namespace := fmt.Sprintf("faults-%d", h.namespaces.Add(1))
+	forAPI, forServer := fault, (*proxy.Fault)(nil)
+	if fault != nil && fault.Verb == verbCall {
+		forAPI, forServer = nil, fault
 	}
 	for _, ledger := range scenario.ledgers(namespace) {
-		m.api.Plan(ledger, forAPI)
+		h.api.Plan(ledger, forAPI)
 	}
-	m.calls.Plan(namespace, forServer)
-	if err := m.lab.Namespace(ctx, namespace, true); err != nil {
+	h.calls.Plan(namespace, forServer)
+	if err := h.lab.Namespace(ctx, namespace, true); err != nil {
 		return namespace, err
 	}
 	return namespace, until(ctx, "the default service account", func(ctx context.Context) error {
-		return m.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+		return h.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
 	})
 }
 
-func (m *matrix) stage(scenario scenario, namespace string, trouble *trouble) *stage {
+func (h *half) stage(scenario scenario, namespace string, trouble *trouble) *stage {
 	return &stage{
-		lab: m.lab, kube: m.lab.Kube, api: m.api, calls: m.calls, keeper: m.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
+		lab: h.lab, kube: h.lab.Kube, api: h.api, calls: h.calls, keeper: h.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
 		trouble: trouble,
 	}
 }
 
 // leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
-func (m *matrix) leave(ctx context.Context, scenario scenario, namespace string) {
+func (h *half) leave(ctx context.Context, scenario scenario, namespace string) {
 	for _, ledger := range scenario.ledgers(namespace) {
-		m.api.Forget(ledger)
+		h.api.Forget(ledger)
 	}
-	m.calls.Forget(namespace)
+	h.calls.Forget(namespace)
 	// On failure it only costs time.
-	_ = m.lab.Kube.DeleteAllOf(ctx, scenario.of().New(), client.InNamespace(namespace), client.PropagationPolicy("Background"))
+	_ = h.lab.Kube.DeleteAllOf(ctx, scenario.of().New(), client.InNamespace(namespace), client.PropagationPolicy("Background"))
 }
 
 // try plays a scenario with the fault of a plan, and compares the end state.
-func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
+func (h *half) try(ctx context.Context, plan plan) result {
+	scenario := h.scenarios[plan.scenario]
 	began := time.Now()
-	kills := m.keeper.kills.Load()
-	namespace, err := m.open(ctx, scenario, plan)
-	stage := m.stage(scenario, namespace, plan.trouble)
+	kills := h.keeper.kills.Load()
+	namespace, err := h.enter(ctx, scenario, plan.fault)
+	stage := h.stage(scenario, namespace, plan.trouble)
 	if err == nil {
 		err = scenario.play(ctx, stage)
 	}
@@ -204,29 +192,29 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	if err != nil {
 		tried.differences = append(tried.differences, err.Error())
 	} else {
-		tried.differences = m.compare(ctx, scenario, plan, namespace, kills)
+		tried.differences = h.compare(ctx, scenario, plan, namespace, kills)
 	}
-	tried.reached = tried.reached || slices.ContainsFunc(scenario.ledgers(namespace), m.api.Fired) || m.calls.Fired(namespace)
-	m.leave(ctx, scenario, namespace)
+	tried.reached = tried.reached || slices.ContainsFunc(scenario.ledgers(namespace), h.api.Fired) || h.calls.Fired(namespace)
+	h.leave(ctx, scenario, namespace)
 	tried.took = time.Since(began)
 	return tried
 }
 
 // compare waits until the namespace is in the end state of an undisturbed run and nothing is written any more.
-func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, namespace string, kills int64) []string {
+func (h *half) compare(ctx context.Context, scenario scenario, plan plan, namespace string, kills int64) []string {
 	var differences []string
 	writes, since := -1, time.Now()
 	err := until(ctx, "the end state", func(ctx context.Context) error {
-		abandoned := m.keeper.kills.Load() - kills
+		abandoned := h.keeper.kills.Load() - kills
 		if plan.fault != nil && beginsCheck(plan.fault.Resource) {
 			abandoned++ // after a lost answer, the server can't be asked whether a check has begun
 		}
-		found, err := m.look(ctx, namespace, abandoned)
+		found, err := h.look(ctx, namespace, abandoned)
 		if err != nil {
 			return err
 		}
-		differences = m.references[scenario.name].Differences(found)
-		if count := len(m.records(scenario.ledgers(namespace)...)); count != writes || len(differences) > 0 {
+		differences = h.references[scenario.name].Differences(found)
+		if count := len(h.records(scenario.ledgers(namespace)...)); count != writes || len(differences) > 0 {
 			writes, since = count, time.Now()
 		}
 		if time.Since(since) < quiet {
@@ -244,7 +232,7 @@ func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, name
 }
 
 // all tries plans, several at a time, and prints those that fail.
-func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []plan, parallel int) []result {
+func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 	queue := make(chan plan)
 	var mutex sync.Mutex
 	var results []result
@@ -252,12 +240,12 @@ func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []pl
 	for range parallel {
 		workers.Go(func() {
 			for next := range queue {
-				tried := m.try(ctx, byName[next.scenario], next)
+				tried := h.try(ctx, next)
 				mutex.Lock()
 				results = append(results, tried)
-				m.tell(tried)
+				h.tell(tried)
 				if len(results)%progressEvery == 0 {
-					fmt.Fprintf(m.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
+					fmt.Fprintf(h.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
 				}
 				mutex.Unlock()
 			}
@@ -272,33 +260,56 @@ func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []pl
 	close(queue)
 	workers.Wait()
 	if parallel > 1 {
-		m.again(ctx, byName, results)
+		h.again(ctx, results)
 	}
 	return results
 }
 
 // again repeats alone the plans that ended differently beside others, and replaces their results: the faults of neighbours kill
 // the same manager, and slow it down.
-func (m *matrix) again(ctx context.Context, byName map[string]scenario, results []result) {
+func (h *half) again(ctx context.Context, results []result) {
 	for i := range results {
 		if len(results[i].differences) == 0 || ctx.Err() != nil {
 			continue
 		}
-		results[i] = m.try(ctx, byName[results[i].plan.scenario], results[i].plan)
+		results[i] = h.try(ctx, results[i].plan)
 		results[i].again = true
-		m.tell(results[i])
+		h.tell(results[i])
 	}
 }
 
-func (m *matrix) tell(tried result) {
+func (h *half) tell(tried result) {
 	switch {
 	case len(tried.differences) > 0:
+		fmt.Fprintf(h.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))
+		showDifferences(h.out, tried.differences)
 	case tried.again:
-		fmt.Fprintf(m.out, "alone it ends like an undisturbed run: %s\n", tried.plan)
-		return
-	default:
-		return
+		fmt.Fprintf(h.out, "alone it ends like an undisturbed run: %s\n", tried.plan)
 	}
-	fmt.Fprintf(m.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))
-	showDifferences(m.out, tried.differences)
+}
+
+// disturb plays scenarios at once while the view of one resource is disturbed: the manager watches a resource once for all
+// namespaces.
+func (h *half) disturb(ctx context.Context, scenarios []string, disturbance proxy.Disturbance) []result {
+	var plans []plan
+	for _, name := range scenarios {
+		plans = append(plans, plan{scenario: name, disturbance: disturbance})
+	}
+	h.api.Disturb(disturbance)
+	h.nudge(ctx)
+	results := h.all(ctx, plans, len(plans))
+	for i := range results {
+		results[i].reached = h.api.Disturbed() > 0
+	}
+	h.api.Disturb(proxy.Disturbance{})
+	return results
+}
+
+// nudge changes a setting without effect here, so that settings have an event, too.
+func (h *half) nudge(ctx context.Context) {
+	setting := &appv1alpha1.OpsConfigInfo{}
+	setting.Namespace, setting.Name = appv1alpha1.SystemNamespace, appv1alpha1.ConfigRefusal
+	remark := fmt.Sprintf(`{"spec":{"remark":%q}}`, time.Now().Format(time.RFC3339Nano))
+	// Without the event the plan counts as not reached.
+	_ = h.lab.Kube.Patch(ctx, setting, client.RawPatch("application/merge-patch+json", []byte(remark)))
 }

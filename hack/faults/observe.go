@@ -115,12 +115,12 @@ func masks(namespace string) state.Masks {
 
 // look returns the state of the namespace, and the work of the manager and AlterShield Server for it. abandoned is the number of
 // checks that may have begun unnecessarily.
-func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
+func (h *half) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
 	found, hidden, family := state.State{}, masks(namespace), newFamily()
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := m.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := h.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {
@@ -138,11 +138,11 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 	if err := family.orphan(); err != nil {
 		return nil, err
 	}
-	for what, count := range made(m.api.Records(namespace)) {
+	for what, count := range made(h.api.Records(namespace)) {
 		found["the manager "+what] = strconv.Itoa(count)
 	}
-	if m.lab.Server != nil {
-		addOrders(found, m.lab.Server, namespace, abandoned)
+	if h.lab.Server != nil {
+		addOrders(found, h.lab.Server, namespace, abandoned)
 	}
 	return found, nil
 }

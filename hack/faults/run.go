@@ -91,26 +91,26 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 	return errors.Join(failure, report(out, opts.out, results, time.Since(began)))
 }
 
-// matrix starts the proxies, and the manager behind them.
-func (h *half) matrix(ctx context.Context) (*matrix, error) {
-	m := &matrix{lab: h.lab, keeper: newKeeper(ctx, nil), out: h.out, references: map[string]state.Reference{}}
-	endpoint, err := h.proxyAPI(ctx, m)
+// start starts the proxies, and the manager behind them.
+func (h *half) start(ctx context.Context) error {
+	h.keeper, h.references = newKeeper(ctx, nil), map[string]state.Reference{}
+	endpoint, err := h.proxyAPI(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	called, err := h.called(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
+	h.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: isCall, Kill: h.keeper.kill})
 	if err := errors.Join(h.permit(ctx, "pod-deletion"), h.permit(ctx, "job-creation")); err != nil {
-		return nil, err
+		return err
 	}
 	var args []string
 	if h.checked {
-		address, err := serve(ctx, m.calls, anyPort, "")
+		address, err := serve(ctx, h.calls, anyPort, "")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		args = []string{"--altershield-address=http://" + address}
 	}
@@ -118,20 +118,20 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		options.Through = endpoint
 		options.Args = append(options.Args, args...)
 	}); err != nil {
-		return nil, err
+		return err
 	}
-	m.keeper.operator = h.lab.Operator
-	if err := h.install(ctx, m.keeper); err != nil {
-		return nil, err
+	h.keeper.operator = h.lab.Operator
+	if err := h.install(ctx); err != nil {
+		return err
 	}
 	if h.checked {
 		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), anyPort, "")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.lab.Server.SetCallbackURL("http://" + address)
 	}
-	return m, errors.Join(h.lab.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
+	return errors.Join(h.lab.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
 }
 
 // called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
@@ -180,7 +180,7 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 }
 
 // proxyAPI starts the proxy in front of the API server.
-func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, error) {
+func (h *half) proxyAPI(ctx context.Context) (*cluster.APIEndpoint, error) {
 	ca, err := cluster.NewServingCert(h.dir)
 	if err != nil {
 		return nil, err
@@ -196,8 +196,8 @@ func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, e
 	if err != nil {
 		return nil, fmt.Errorf("trusting the API server: %w", err)
 	}
-	m.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: m.keeper.kill, Transport: transport})
-	address, err := serve(ctx, m.api, anyPort, h.dir)
+	h.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: h.keeper.kill, Transport: transport})
+	address, err := serve(ctx, h.api, anyPort, h.dir)
 	if err != nil {
 		return nil, err
 	}
