@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -233,32 +234,27 @@ func (h *half) compare(ctx context.Context, scenario scenario, plan plan, namesp
 
 // all tries plans, several at a time, and prints those that fail.
 func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
-	queue := make(chan plan)
 	var mutex sync.Mutex
 	var results []result
-	var workers sync.WaitGroup
-	for range parallel {
-		workers.Go(func() {
-			for next := range queue {
-				tried := h.try(ctx, next)
-				mutex.Lock()
-				results = append(results, tried)
-				h.tell(tried)
-				if len(results)%progressEvery == 0 {
-					fmt.Fprintf(h.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
-				}
-				mutex.Unlock()
-			}
-		})
-	}
+	var running errgroup.Group
+	running.SetLimit(parallel)
 	for _, next := range plans {
 		if ctx.Err() != nil {
 			break
 		}
-		queue <- next
+		running.Go(func() error {
+			tried := h.try(ctx, next)
+			mutex.Lock()
+			defer mutex.Unlock()
+			results = append(results, tried)
+			h.tell(tried)
+			if len(results)%progressEvery == 0 {
+				fmt.Fprintf(h.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
+			}
+			return nil
+		})
 	}
-	close(queue)
-	workers.Wait()
+	_ = running.Wait() // a try has its error in its result
 	if parallel > 1 {
 		h.again(ctx, results)
 	}

@@ -117,16 +117,16 @@ func (w *watches) take(resource string) (disturbance Disturbance, over <-chan st
 
 // refusal returns the error for a watch or list of an unobserved resource, nil if it is allowed.
 func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
-	target, ok := parse(r.URL.Path)
-	if !ok || r.Method != http.MethodGet || target.name != "" {
+	info := infoOf(r)
+	if info.Verb != "list" && info.Verb != "watch" {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.disturbance.Resources, target.resource) {
+	if !slices.Contains(w.disturbance.Resources, info.Resource) {
 		return nil
 	}
-	if w.disturbance.View == Past && initialEvents(r) != "" && target.namespace == "" {
+	if w.disturbance.View == Past && initialEvents(r) != "" && info.Namespace == "" {
 		return apierrors.NewBadRequest("a fault of the harness: list it first, then watch it")
 	}
 	if w.disturbance.View != Unobserved {
@@ -135,7 +135,7 @@ func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 	if time.Now().Before(w.until) {
 		return apierrors.NewServiceUnavailable("a fault of the harness: it can't be observed now")
 	}
-	if w.forgotten && isWatch(r) && r.URL.Query().Get("resourceVersion") != "" && initialEvents(r) == "" {
+	if w.forgotten && info.Verb == "watch" && r.URL.Query().Get("resourceVersion") != "" && initialEvents(r) == "" {
 		w.forgotten = false
 		return apierrors.NewResourceExpired("a fault of the harness: too old resource version")
 	}
@@ -144,13 +144,13 @@ func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 
 // rewound rewrites a request for a past view: a list of a resource in the whole cluster gets its revision.
 func (w *watches) rewound(r *http.Request) *http.Request {
-	target, ok := parse(r.URL.Path)
-	if !ok || r.Method != http.MethodGet || target.namespace != "" || target.name != "" || isWatch(r) {
+	info := infoOf(r)
+	if info.Verb != "list" || info.Namespace != "" {
 		return r
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.disturbance.View != Past || !slices.Contains(w.disturbance.Resources, target.resource) {
+	if w.disturbance.View != Past || !slices.Contains(w.disturbance.Resources, info.Resource) {
 		return r
 	}
 	past := r.Clone(r.Context())
@@ -164,16 +164,10 @@ func (w *watches) rewound(r *http.Request) *http.Request {
 // initialEvents returns the parameter by which a watch begins with events instead of a list.
 func initialEvents(r *http.Request) string { return r.URL.Query().Get("sendInitialEvents") }
 
-func isWatch(r *http.Request) bool {
-	value := r.URL.Query().Get("watch")
-	return value == "true" || value == "1"
-}
-
 // wrap replaces the body of a watch by a view.
 func (w *watches) wrap(response *http.Response) error {
-	request := response.Request
-	target, ok := parse(request.URL.Path)
-	if !ok || !isWatch(request) || response.StatusCode != http.StatusOK {
+	info := infoOf(response.Request)
+	if info.Verb != "watch" || response.StatusCode != http.StatusOK {
 		return nil
 	}
 	response.ContentLength = -1 // the length is no longer known
@@ -183,7 +177,7 @@ func (w *watches) wrap(response *http.Response) error {
 		read = readMessage
 	}
 	response.Body = &view{
-		ctx: request.Context(), resource: target.resource, watches: w,
+		ctx: response.Request.Context(), resource: info.Resource, watches: w,
 		source: response.Body, events: bufio.NewReader(response.Body), read: read,
 	}
 	return nil

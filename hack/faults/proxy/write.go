@@ -20,9 +20,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // Write is a request that changes an object.
@@ -58,45 +62,20 @@ func ParsePosition(text string) (Position, error) {
 // KubernetesWrite returns the write of a request to an API server, if it is a position: it changes an object. Objects without a namespace
 // that it creates are excluded because their names are not in the path, events and leases are excluded because nothing depends on them, and reviews of tokens and accesses because they store nothing.
 func KubernetesWrite(request *http.Request) (Write, bool) {
-	verb := map[string]string{
-		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
-	}[request.Method]
-	target, ok := parse(request.URL.Path)
-	ledger := cmp.Or(target.namespace, target.name)
-	if verb == "" || !ok || ledger == "" || slices.Contains([]string{"events", "leases"}, target.resource) {
+	info := infoOf(request)
+	ledger := cmp.Or(info.Namespace, info.Name)
+	if !slices.Contains([]string{"create", "update", "patch", "delete"}, info.Verb) || ledger == "" || slices.Contains([]string{"events", "leases"}, info.Resource) {
 		return Write{}, false
 	}
-	resource := target.resource
-	if target.subresource != "" {
-		resource += "/" + target.subresource
-	}
-	return Write{Namespace: ledger, Verb: verb, Resource: resource}, true
+	return Write{Namespace: ledger, Verb: info.Verb, Resource: path.Join(info.Resource, info.Subresource)}, true
 }
 
-// object is an object or a list in the Kubernetes API.
-type object struct {
-	namespace, resource, name, subresource string
-}
-
-// parse parses a path of the Kubernetes API: /api/v1/... or /apis/<group>/<version>/...
-func parse(path string) (object, bool) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	switch {
-	case len(parts) > 2 && parts[0] == "api":
-		parts = parts[2:]
-	case len(parts) > 3 && parts[0] == "apis":
-		parts = parts[3:]
-	default:
-		return object{}, false
+// infoOf reads a request as the API server does. It is empty for one that makes no sense.
+func infoOf(request *http.Request) *apirequest.RequestInfo {
+	prefixes := apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	info, err := prefixes.NewRequestInfo(request)
+	if err != nil {
+		return &apirequest.RequestInfo{}
 	}
-	var found object
-	if len(parts) > 2 && parts[0] == "namespaces" {
-		found.namespace, parts = parts[1], parts[2:]
-	}
-	for i, into := range []*string{&found.resource, &found.name, &found.subresource} {
-		if i < len(parts) {
-			*into = parts[i]
-		}
-	}
-	return found, true
+	return info
 }
