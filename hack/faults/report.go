@@ -18,11 +18,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -136,35 +133,17 @@ func showDifferences(out io.Writer, differences []string) {
 	}
 }
 
-// panics returns the lines of a manager's log that report a panic.
-func panics(log string) []string {
-	var found []string
-	for line := range strings.Lines(log) {
-		if strings.HasPrefix(line, "panic:") || strings.Contains(line, "Observed a panic") {
-			found = append(found, strings.TrimSpace(line))
-		}
-	}
-	return found
-}
-
-// checkLog copies the manager's log to the results. It returns an error if the manager has panicked.
+// checkLog copies the manager's log to the results. It returns an error if the manager has crashed.
 func (h *half) checkLog(path string) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("reading the manager's log: %w", err)
-	}
 	kept := strings.TrimSuffix(h.opts.out, ".json")
 	if h.checked {
 		kept += "-server"
 	}
-	kept += ".log"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, content, 0o600)); err != nil {
-		return fmt.Errorf("keeping the manager's log: %w", err)
+	_, crashes, err := lab.KeepLog(path, kept+".log")
+	if len(crashes) > 0 {
+		return fmt.Errorf("the manager crashed %d times: %s", len(crashes), crashes[0])
 	}
-	if found := panics(string(content)); len(found) > 0 {
-		return fmt.Errorf("the manager panicked %d times, see %s: %s", len(found), kept, found[0])
-	}
-	return nil
+	return err
 }
 
 // report prints the table and writes the file. It returns an error if a run ended differently from an undisturbed one.

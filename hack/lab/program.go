@@ -24,6 +24,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -92,4 +94,23 @@ func Save(file string, results any) error {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
+}
+
+// KeepLog copies the log of a manager to a file that outlives the lab, and returns the number of its lines and those that report a crash.
+func KeepLog(log, file string) (lines int, crashes []string, err error) {
+	content, err := os.ReadFile(log)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, content, 0o600))
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("keeping the manager's log: %w", err)
+	}
+	for line := range strings.Lines(string(content)) {
+		lines++
+		crashed := func(sign string) bool { return strings.Contains(line, sign) }
+		if slices.ContainsFunc([]string{"WARNING: DATA RACE", "panic:", "Observed a panic", "fatal error:"}, crashed) {
+			crashes = append(crashes, fmt.Sprintf("line %d of %s: %s", lines, file, strings.TrimSpace(line)))
+		}
+	}
+	return lines, crashes, nil
 }

@@ -28,6 +28,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -39,6 +41,8 @@ const (
 	keepEvery, backWithin = time.Second, 3 * time.Minute
 	// lostLease is the message with which a manager exits if another one may lead.
 	lostLease = "leader election lost"
+	// idleFor is longer than the manager keeps idle connections: 90 seconds to AlterShield Server, a minute to its own endpoints.
+	idleFor, measureEvery = 100 * time.Second, 5 * time.Second
 )
 
 // managers are the replicas of the operator, which take over from each other.
@@ -198,20 +202,32 @@ func (m *managers) keepProfiles(ctx context.Context, folder string, reading int)
 	return nil
 }
 
-// crashes copies the logs of the managers to a folder, and looks for panics and data races in them.
-func (m *managers) crashes(folder string) (invariant.Result, error) {
-	var result invariant.Result
+// crashes keeps the logs of the managers in a folder, and looks for panics and data races in them.
+func (m *managers) crashes(folder string) (result invariant.Result, err error) {
 	for _, manager := range m.lab.Replicas {
-		kept := filepath.Join(folder, manager.Options().Name+".log")
-		if err := keep(manager.LogPath(), kept); err != nil {
-			return result, err
-		}
-		found, err := crashes(kept)
+		lines, found, err := lab.KeepLog(manager.LogPath(), filepath.Join(folder, manager.Options().Name+".log"))
 		if err != nil {
 			return result, err
 		}
-		result.Observations += found.Observations
-		result.Violations = append(result.Violations, found.Violations...)
+		result.Observations += lines
+		result.Violations = append(result.Violations, found...)
 	}
 	return result, nil
+}
+
+// measured measures the managers after a part. The second measurement is repeated until they are flat or idle connections are
+// closed.
+func (s *soak) measured(ctx context.Context) (processes []invariant.Process, err error) {
+	err = wait.PollUntilContextTimeout(ctx, measureEvery, idleFor, true, func(ctx context.Context) (bool, error) {
+		read, err := s.managers.measure(ctx)
+		if err != nil {
+			return false, err
+		}
+		processes = read
+		return len(s.report.process) == 0 || len(invariant.Flat(s.report.process[0], read).Violations) == 0, nil
+	})
+	if wait.Interrupted(err) {
+		err = ctx.Err() // the last measurement counts
+	}
+	return processes, errors.Join(err, s.managers.keepProfiles(ctx, s.options.out, len(s.report.process)+1))
 }

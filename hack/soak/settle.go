@@ -24,6 +24,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -128,4 +130,18 @@ func (s *soak) await(ctx context.Context, deadline time.Duration, obstacles func
 			return append(found, "after "+strings.TrimSuffix(deadline.String(), "0s"))
 		}
 	}
+}
+
+// names returns the names of the objects in a list.
+func names(list client.ObjectList) ([]string, error) {
+	var left []string
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		left = append(left, fmt.Sprintf("%T %s/%s is left", item, object.GetNamespace(), object.GetName()))
+		return nil
+	})
+	return left, err
 }

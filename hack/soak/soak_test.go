@@ -19,8 +19,6 @@ package main
 import (
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,22 +78,6 @@ func TestFailNewestFailsAPodOrAnOrder(t *testing.T) {
 	g.Expect(failed("cart--x--2")).To(HaveExactElements("cart-a"))
 	g.Expect(a.failNewest(t.Context(), []appv1alpha1.ChangePod{order})).To(Succeed())
 	g.Expect(failed("cart--x--1")).To(HaveExactElements("change order"))
-}
-
-func TestCrashesFindsAPanicAndADataRaceInALog(t *testing.T) {
-	g := NewWithT(t)
-	found := func(log string) []string {
-		path := filepath.Join(t.TempDir(), "manager.log")
-		g.Expect(os.WriteFile(path, []byte(log), 0o600)).To(Succeed())
-		result, err := crashes(path)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(result.Observations).To(Equal(strings.Count(log, "\n")))
-		return result.Violations
-	}
-	g.Expect(found("{\"level\":\"info\"}\n{}\n")).To(BeEmpty())
-	g.Expect(found("{}\nWARNING: DATA RACE\n")).To(ConsistOf(ContainSubstring("line 2")))
-	g.Expect(found("panic: runtime error\n")).To(HaveLen(1))
-	g.Expect(found("{\"msg\":\"Observed a panic\"}\n")).To(HaveLen(1))
 }
 
 func TestOutcomesCountReleasesByTheirEnd(t *testing.T) {
