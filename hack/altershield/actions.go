@@ -62,7 +62,7 @@ func (s *Server) submitOrder(r orderRequest) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.knows(r.ChangeSceneKey):
+	case r.ChangeSceneKey != DefaultScene:
 		return noScene(r.base)
 	case !slices.Contains([]string{"XX", scenarioDaily, scenarioEmergency, "10", "12", "13", "30"}, scenario):
 		return refusal(codeIllegalArgument, "unknown change scenario: "+scenario)
@@ -79,7 +79,7 @@ func (s *Server) submitOrder(r orderRequest) reply {
 			BizExecOrderID:  r.BizExecOrderID,
 			ID:              newID(),
 			Platform:        r.Platform,
-			Tenant:          s.options.Tenant,
+			Tenant:          tenant,
 			Title:           r.ChangeTitle,
 			ChangeParamJSON: r.ChangeParamJSON,
 			ChangeApps:      r.ChangeApps,
@@ -104,13 +104,12 @@ func (s *Server) startBatch(r startRequest) reply {
 		return refused
 	}
 	return s.start(r.startOrderRequest, Node{
-		BatchNo:                    int(*r.BatchNo),
-		TotalBatchNum:              int(*r.TotalBatchNum),
-		TotalBatchNumInChangePhase: int(*r.TotalBatchNumInChangePhase),
-		LastBatchInChangePhaseTag:  tag(r.IsLastBatchInChangePhaseTag),
-		LastBatchTag:               tag(r.IsLastBatchTag),
-		ChangePhase:                r.ChangePhase,
-		Locations:                  set(r.EffectiveTargetLocations),
+		BatchNo:                   int(*r.BatchNo),
+		TotalBatchNum:             int(*r.TotalBatchNum),
+		LastBatchInChangePhaseTag: tag(r.IsLastBatchInChangePhaseTag),
+		LastBatchTag:              tag(r.IsLastBatchTag),
+		ChangePhase:               r.ChangePhase,
+		Locations:                 set(r.EffectiveTargetLocations),
 	})
 }
 
@@ -144,28 +143,10 @@ func (s *Server) orderOf(r base) (reply, bool) {
 	switch {
 	case s.order(r) == nil:
 		return noOrder(r), true
-	case !s.knows(r.ChangeSceneKey):
+	case r.ChangeSceneKey != DefaultScene:
 		return noScene(r), true
 	}
 	return reply{}, false
-}
-
-// resubmitStart runs PRE again on a node where it is over, whatever its verdict.
-func (s *Server) resubmitStart(r finishRequest) reply {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	again := s.node(r.NodeID)
-	switch {
-	case !s.knows(r.ChangeSceneKey):
-		return noScene(r.base)
-	case again == nil:
-		return noNode()
-	case again.State != "PRE_AOP_FINISH" && again.State != "PRE_AOP_TIMEOUT":
-		return unsupported(again)
-	}
-	answer := success(notified{NodeID: again.ID})
-	answer.wait = s.begin(again, StagePre)
-	return answer
 }
 
 // finishBatch begins the POST check if the state of the node allows it. It answers skipCheck in any case.
@@ -174,7 +155,7 @@ func (s *Server) finishBatch(r finishRequest) reply {
 	defer s.mu.Unlock()
 	finished := s.node(r.NodeID)
 	switch {
-	case !s.knows(r.ChangeSceneKey):
+	case r.ChangeSceneKey != DefaultScene:
 		return noScene(r.base)
 	case finished == nil:
 		return noNode()
@@ -184,7 +165,6 @@ func (s *Server) finishBatch(r finishRequest) reply {
 	switch finished.State {
 	case "PRE_AOP_FINISH", "PRE_AOP_TIMEOUT":
 		finished.State = "POST_AOP_SUBMIT"
-		finished.ChangeFailed = r.Success != nil && !*r.Success
 		if r.EffectiveTargetLocations != nil {
 			finished.Locations = set(r.EffectiveTargetLocations)
 		}
@@ -222,7 +202,7 @@ func (s *Server) retrieveCheck(r checkRequest) reply {
 	defer s.mu.Unlock()
 	polled := s.node(r.NodeID)
 	switch {
-	case !s.knows(r.ChangeSceneKey):
+	case r.ChangeSceneKey != DefaultScene:
 		return noScene(r.base)
 	case polled == nil:
 		return noNode()
@@ -244,7 +224,7 @@ func (s *Server) finishOrder(r finishOrderRequest) reply {
 	switch {
 	case finished == nil:
 		return noOrder(r.base)
-	case !s.knows(r.ChangeSceneKey):
+	case r.ChangeSceneKey != DefaultScene:
 		return refusal(codeSystemError, "java.lang.NullPointerException: null")
 	}
 	finished.Finishes = append(finished.Finishes, Finish{State: r.FinishState, Message: r.Message, Time: time.Now()})

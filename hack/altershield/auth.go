@@ -30,21 +30,21 @@ const denied = "authentication request fail"
 // denial returns the reason why a request isn't authentic, "" if it is. The server signs the body without its line ends, and the
 // timestamp as the number that it parses.
 func (s *Server) denial(r *http.Request, content []byte) string {
-	platform := r.Header.Get(altershield.HeaderPlatform)
+	caller := r.Header.Get(altershield.HeaderPlatform)
 	timestamp := r.Header.Get(altershield.HeaderTimestamp)
 	sign := r.Header.Get(altershield.HeaderSign)
-	if strings.TrimSpace(platform) == "" || strings.TrimSpace(timestamp) == "" || strings.TrimSpace(sign) == "" {
+	if strings.TrimSpace(caller) == "" || strings.TrimSpace(timestamp) == "" || strings.TrimSpace(sign) == "" {
 		return denied
 	}
 	number, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
 		return denied + " For input string: " + strconv.Quote(timestamp)
 	}
-	if s.skipsAuth() {
+	if s.options.SkipAuth {
 		return ""
 	}
 	content = bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("\r"), nil), []byte("\n"), nil)
-	if platform != s.options.Platform || s.options.Token == "" || len(bytes.TrimSpace(content)) == 0 ||
+	if caller != platform || s.options.Token == "" || len(bytes.TrimSpace(content)) == 0 ||
 		sign != altershield.Sign(strconv.FormatInt(number, 10), content, s.options.Token) {
 		return denied
 	}

@@ -63,6 +63,20 @@ func TestDenialOfARequestThatIsNotAuthentic(t *testing.T) {
 	}
 }
 
+func TestSkipAuthTakesAnySign(t *testing.T) {
+	for sign, wanted := range map[string]OmegaMatcher{"anything": succeeds(), " ": Equal(refused("102", "authentication request fail").body)} {
+		k := newKit(t, altershield.Options{SkipAuth: true})
+		request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(orderBody("o1")))
+		k.Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("X-AlterShield-Platform", "kubernetes")
+		request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
+		request.Header.Set("X-AlterShield-Sign", sign)
+		got, err := send(request)
+		k.Expect(err).NotTo(HaveOccurred())
+		k.Expect(got.body).To(wanted)
+	}
+}
+
 func TestPostValidatesBeforeItAuthenticates(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder",

@@ -82,7 +82,7 @@ func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 		body: encode(callbackBody{
 			CallbackRequest: callbackRequest{
 				BizExecOrderID:   checked.BizExecOrderID,
-				ChangeSceneKey:   s.options.Scene,
+				ChangeSceneKey:   DefaultScene,
 				DefenseStageEnum: stage,
 				NodeID:           checked.ID,
 				Verdict:          outcome,
@@ -156,7 +156,7 @@ func (s *Server) send(told message) (int, string, error) {
 	}
 	request.Header.Set("Accept", callbackType)
 	request.Header.Set("Content-Type", callbackType)
-	request.Header.Set(altershield.HeaderPlatform, s.options.Platform)
+	request.Header.Set(altershield.HeaderPlatform, platform)
 	request.Header.Set(altershield.HeaderTimestamp, timestamp)
 	if !told.unsigned {
 		request.Header.Set(altershield.HeaderSign, altershield.Sign(timestamp, told.body, token))

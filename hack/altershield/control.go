@@ -36,8 +36,6 @@ const ControlHelp = `Control endpoints:
   DELETE /test/faults  removes all faults
   GET    /test/orders  the orders with their batches and callbacks
   GET    /test/calls   every call with its answer
-  POST   /meta/config/create  as at the real server, {"name":"SKIP_OPEN_API_AUTH","value":...,"cfgDesc":...}: turns the
-                       verification of signatures on or off, 10 seconds later
 `
 
 func (s *Server) addControl(mux *http.ServeMux) {
@@ -64,7 +62,6 @@ func (s *Server) addControl(mux *http.ServeMux) {
 		s.ClearFaults()
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /meta/config/create", s.createConfig)
 	mux.HandleFunc("GET /test/orders", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.ordersWithNodes()) })
 	mux.HandleFunc("GET /test/calls", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.Calls()) })
 }

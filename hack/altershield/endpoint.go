@@ -30,7 +30,6 @@ const (
 	ActionSubmitOrder   = "submitChangeExecOrder"
 	ActionStartOrder    = "submitChangeExecOrderStartNotify"
 	ActionStartBatch    = "submitChangeExecBatchStartNotify"
-	ActionResubmitStart = "resubmitChangeStartNotifyAction"
 	ActionFinishBatch   = "submitChangeFinishNotify"
 	ActionRetrieveCheck = "retrieveChangeCheck"
 	ActionFinishOrder   = "finishChangeExecOrderAction"

@@ -75,7 +75,7 @@ func checkFaults() []FaultKind {
 }
 
 func actions() []string {
-	return []string{ActionSubmitOrder, ActionStartOrder, ActionStartBatch, ActionResubmitStart, ActionFinishBatch, ActionRetrieveCheck, ActionFinishOrder, ActionHeartbeat}
+	return []string{ActionSubmitOrder, ActionStartOrder, ActionStartBatch, ActionFinishBatch, ActionRetrieveCheck, ActionFinishOrder, ActionHeartbeat}
 }
 
 // Fault is a misbehaviour of the server.

@@ -87,7 +87,6 @@ type startRequest struct {
 type finishRequest struct {
 	base
 	NodeID                   string   `json:"nodeId"`
-	Success                  *bool    `json:"success"`
 	Message                  string   `json:"msg"`
 	EffectiveTargetLocations []string `json:"effectiveTargetLocations"`
 }

@@ -47,8 +47,6 @@ type Rule struct {
 	// Batch limits the rule to a batchNo. The first batch is 0.
 	Batch   *int    `json:"batch,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	// DelaySecond has no effect.
-	DelaySecond int `json:"delaySecond,omitempty"`
 	// Remaining is the number of checks that the rule applies to. Zero means all.
 	Remaining int `json:"remaining,omitempty"`
 }

@@ -32,11 +32,11 @@ import (
 	"time"
 )
 
-// Names of the seed data in the published documents.
+// The only platform that may call, the tenant of all orders, whatever they name, and the only change scene, as in the published documents.
 const (
-	DefaultPlatform = "kubernetes"
-	DefaultTenant   = "default"
-	DefaultScene    = "com.alipay.altershield.kubernetes.rollingupdate"
+	platform     = "kubernetes"
+	tenant       = "default"
+	DefaultScene = "com.alipay.altershield.kubernetes.rollingupdate"
 )
 
 const (
@@ -51,12 +51,8 @@ const (
 
 // Options configure the caller, the checks and the callbacks of a server. A zero value means the default.
 type Options struct {
-	// Platform is the only platform that may call, Token its secret. Without a token every call is rejected.
-	Platform, Token string
-	// Tenant is the tenant of the scene; all orders get it, whatever they name.
-	Tenant string
-	// Scene is the only change scene.
-	Scene string
+	// Token is the secret of the platform. Without one every call is rejected.
+	Token string
 	// CallbackURL is the URL for verdicts. Without it there are no callbacks.
 	CallbackURL string
 	// PreDelay and PostDelay are the durations of the checks before and after a batch: 50 ms if zero.
@@ -64,12 +60,8 @@ type Options struct {
 	// InsertTime is how long the start of a batch takes in the database, where concurrent starts of other orders cause deadlocks:
 	// 2 ms if zero. A negative value turns deadlocks off.
 	InsertTime time.Duration
-	// SkipAuth turns the verification of signatures off, as it is by default in the real server. POST /meta/config/create changes it.
+	// SkipAuth turns the verification of signatures off, as it is by default in the real server.
 	SkipAuth bool
-	// NoScene starts the server without a scene; CreateScene creates it.
-	NoScene bool
-	// Now returns the time at which settings and scenes take effect: time.Now if nil.
-	Now func() time.Time
 	// Log gets a line for each call and callback.
 	Log io.Writer
 	// OnCall is called when a call has been processed, before its answer is written.
@@ -92,9 +84,6 @@ type Server struct {
 	callbackURL string
 	switchOn    bool
 	scenesOff   string
-	skipAuth    setting
-	hasScene    bool
-	missedUntil time.Time
 	inserting   []string // the orders of the batches that are in the database now
 	met         int      // the number of these that met batches of other orders there
 	orders      []*order
@@ -106,15 +95,9 @@ type Server struct {
 
 // New returns a server without orders, rules or faults.
 func New(options Options) *Server {
-	options.Platform = cmp.Or(options.Platform, DefaultPlatform)
-	options.Tenant = cmp.Or(options.Tenant, DefaultTenant)
-	options.Scene = cmp.Or(options.Scene, DefaultScene)
 	options.PreDelay = cmp.Or(options.PreDelay, defaultDelay)
 	options.PostDelay = cmp.Or(options.PostDelay, defaultDelay)
 	options.InsertTime = cmp.Or(options.InsertTime, defaultInsert)
-	if options.Now == nil {
-		options.Now = time.Now
-	}
 	if options.Log == nil {
 		options.Log = io.Discard
 	}
@@ -138,8 +121,6 @@ func New(options Options) *Server {
 		cancel:      cancel,
 		callbackURL: options.CallbackURL,
 		switchOn:    true,
-		skipAuth:    setting{on: options.SkipAuth, next: options.SkipAuth},
-		hasScene:    !options.NoScene,
 	}
 }
 
@@ -150,7 +131,6 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle(exe+ActionSubmitOrder, post(s, ActionSubmitOrder, s.submitOrder))
 	mux.Handle(exe+ActionStartOrder, post(s, ActionStartOrder, s.startOrder))
 	mux.Handle(exe+ActionStartBatch, post(s, ActionStartBatch, s.startBatch))
-	mux.Handle(exe+ActionResubmitStart, post(s, ActionResubmitStart, s.resubmitStart))
 	mux.Handle(exe+ActionFinishBatch, post(s, ActionFinishBatch, s.finishBatch))
 	mux.Handle(exe+ActionRetrieveCheck, post(s, ActionRetrieveCheck, s.retrieveCheck))
 	mux.Handle(exe+ActionFinishOrder, post(s, ActionFinishOrder, s.finishOrder))

@@ -87,25 +87,22 @@ type Node struct {
 	ID             string `json:"id"`
 	BizExecOrderID string `json:"bizExecOrderId"`
 	// OfOrder reports whether the node is the order as a whole, which has no batch and no locations.
-	OfOrder                    bool     `json:"ofOrder,omitempty"`
-	BatchNo                    int      `json:"batchNo"`
-	TotalBatchNum              int      `json:"totalBatchNum"`
-	TotalBatchNumInChangePhase int      `json:"totalBatchNumInChangePhase"`
-	LastBatchInChangePhaseTag  string   `json:"isLastBatchInChangePhaseTag"`
-	LastBatchTag               string   `json:"isLastBatchTag"`
-	ChangePhase                string   `json:"changePhase"`
-	Locations                  []string `json:"locations"`
+	OfOrder                   bool     `json:"ofOrder,omitempty"`
+	BatchNo                   int      `json:"batchNo"`
+	TotalBatchNum             int      `json:"totalBatchNum"`
+	LastBatchInChangePhaseTag string   `json:"isLastBatchInChangePhaseTag"`
+	LastBatchTag              string   `json:"isLastBatchTag"`
+	ChangePhase               string   `json:"changePhase"`
+	Locations                 []string `json:"locations"`
 	// State is the server's name of the state, such as PRE_AOP or POST_AOP_FINISH.
 	State string `json:"state"`
 	// PrePass and PostPass are the answers to polls.
-	PrePass  bool `json:"prePass"`
-	PostPass bool `json:"postPass"`
-	// ChangeFailed reports whether the finish notify had success false.
-	ChangeFailed bool       `json:"changeFailed,omitempty"`
-	FinishCalls  int        `json:"finishCalls"`
-	PollCalls    int        `json:"pollCalls"`
-	Started      time.Time  `json:"started"`
-	Callbacks    []Callback `json:"callbacks,omitempty"`
+	PrePass     bool       `json:"prePass"`
+	PostPass    bool       `json:"postPass"`
+	FinishCalls int        `json:"finishCalls"`
+	PollCalls   int        `json:"pollCalls"`
+	Started     time.Time  `json:"started"`
+	Callbacks   []Callback `json:"callbacks,omitempty"`
 }
 
 // order and node add the internal state of the server.

@@ -85,7 +85,6 @@ func TestStartBatchMakesANewNodeEachTime(t *testing.T) {
 	k.Expect(nodes[1].BizExecOrderID).To(Equal("o1"))
 	k.Expect(nodes[1].BatchNo).To(Equal(0))
 	k.Expect(nodes[1].TotalBatchNum).To(Equal(3))
-	k.Expect(nodes[1].TotalBatchNumInChangePhase).To(Equal(3))
 	k.Expect(nodes[1].LastBatchTag).To(Equal("not_last"))
 	k.Expect(nodes[1].LastBatchInChangePhaseTag).To(Equal("not_last"))
 	k.Expect(nodes[1].ChangePhase).To(Equal("prod_phase"))
@@ -171,29 +170,12 @@ func TestFinishBatchSucceedsAfterAPreThatFailed(t *testing.T) {
 	k.Expect(k.finish(node).body).To(succeeds())
 }
 
-func TestResubmitStartRunsPreOnTheSameNode(t *testing.T) {
-	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
-	k.server.AddRule(altershield.Rule{Name: "frozen", Stage: "PRE", Verdict: "FAIL", Remaining: 1})
-	node := k.started()
-	body := `{` + baseFields("o1") + `,"nodeId":"` + node + `"}`
-	k.Expect(k.received().body).To(ContainSubstring(`"verdict":"fail"}}`))
-	k.Expect(k.call("resubmitChangeStartNotifyAction", body).body).To(ContainSubstring(`{"nodeId":"` + node + `","skipCheck":false,"url":""}`))
-	k.Expect(k.received().body).To(Equal(callbackText("PRE", node, passed)))
-	k.reaches("PRE_AOP_FINISH")
-	k.Expect(k.server.Nodes()).To(HaveLen(1))
-	k.Expect(k.finish(node).body).To(succeeds())
-	k.Expect(k.call("resubmitChangeStartNotifyAction", body)).To(Equal(
-		refused("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId="+node)))
-	k.Expect(k.call("resubmitChangeStartNotifyAction", with(body, map[string]any{"nodeId": "n2"}))).To(Equal(refused("103", "node not found")))
-}
-
-func TestFinishBatchTakesOtherLocationsAndAFailedChange(t *testing.T) {
+func TestFinishBatchTakesOtherLocations(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
 	k.call("submitChangeFinishNotify", `{`+baseFields("o1")+`,"nodeId":"`+node+`","success":false,"effectiveTargetLocations":["web-2"]}`)
 	k.Expect(k.server.Nodes()[0].Locations).To(Equal([]string{"web-2"}))
-	k.Expect(k.server.Nodes()[0].ChangeFailed).To(BeTrue())
 }
 
 func TestNoNodeIsAnsweredWhereTheNodeIsNotThere(t *testing.T) {

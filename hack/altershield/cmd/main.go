@@ -28,7 +28,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
@@ -90,13 +89,8 @@ func parse(args []string, help io.Writer) (listen string, options altershield.Op
 		fmt.Fprint(help, "\n"+altershield.ControlHelp+examples)
 	}
 	flags.StringVar(&listen, "listen", "127.0.0.1:8180", "`address` to listen on; every client that reaches it controls the server")
-	flags.StringVar(&options.Platform, "platform", altershield.DefaultPlatform, "`name` of the only platform that may call")
 	tokenFile := flags.String("token-file", "", "`file` with the token of the platform; required")
-	flags.StringVar(&options.Tenant, "tenant", altershield.DefaultTenant, "tenant `code` of the scene")
-	flags.StringVar(&options.Scene, "scene", altershield.DefaultScene, "`key` of the only change scene")
 	flags.StringVar(&options.CallbackURL, "callback-url", defaultCallbackURL, "`URL` for callbacks with verdicts; empty for no callbacks")
-	flags.DurationVar(&options.PreDelay, "pre-delay", 50*time.Millisecond, "duration of a check before a batch")
-	flags.DurationVar(&options.PostDelay, "post-delay", 50*time.Millisecond, "duration of a check after a batch")
 	if err := flags.Parse(args); err != nil {
 		return "", options, err
 	}
@@ -105,8 +99,6 @@ func parse(args []string, help io.Writer) (listen string, options altershield.Op
 		return "", options, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
 	case *tokenFile == "":
 		return "", options, errors.New("--token-file is required")
-	case options.PreDelay <= 0 || options.PostDelay <= 0:
-		return "", options, errors.New("--pre-delay and --post-delay must be above zero")
 	}
 	token, err := os.ReadFile(*tokenFile)
 	if err != nil {

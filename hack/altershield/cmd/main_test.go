@@ -75,7 +75,7 @@ func TestRunShowsFlagsEndpointsAndExamplesAsHelp(t *testing.T) {
 	g := NewWithT(t)
 	help := &bytes.Buffer{}
 	g.Expect(run(t.Context(), []string{"-h"}, io.Discard, help)).To(MatchError(flag.ErrHelp))
-	g.Expect(help.String()).To(ContainSubstring("-pre-delay"))
+	g.Expect(help.String()).To(ContainSubstring("-callback-url"))
 	g.Expect(help.String()).To(ContainSubstring("DELETE /test/faults"))
 	g.Expect(help.String()).To(ContainSubstring(
 		`curl -d '{"name":"error rate","message":"5xx above 1%","stage":"POST","batch":2,"verdict":"FAIL"}' http://127.0.0.1:8180/test/rules`))
@@ -87,7 +87,6 @@ func TestRunRefusesArgumentsThatMakeNoSense(t *testing.T) {
 	for message, args := range map[string][]string{
 		"--token-file is required":                             nil,
 		`unexpected argument "x"; -h lists the flags`:          {good, "x"},
-		"--pre-delay and --post-delay must be above zero":      {good, "--post-delay=0s"},
 		"contains no token":                                    {"--token-file=" + writeToken(t, " \n")},
 		"no such file or directory":                            {"--token-file=missing"},
 		"flag provided but not defined: -port":                 {"--port=1"},
