@@ -108,13 +108,13 @@ func encode(value any) []byte {
 }
 
 // post returns the endpoint of an action, with the steps in the order of the server: JSON, validation, authentication, the action.
-func post[R request](s *Server, action string, act func(R) reply) http.HandlerFunc {
+func post[R any](s *Server, action string, act func(R) reply) http.HandlerFunc {
 	return s.endpoint(action, func(r *http.Request, body []byte) reply {
 		var content R
 		if err := decode(body, &content); err != nil {
 			return unreadable(err)
 		}
-		if problems := content.problems(); len(problems) > 0 {
+		if problems := problems(content); len(problems) > 0 {
 			return refusal(codeIllegalArgument, strings.Join(problems, "\n"))
 		}
 		if message := s.denial(r, body); message != "" {

@@ -23,42 +23,28 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Maximum lengths in v1.0, in bytes.
-const (
-	maxPlatform   = 32
-	maxOrderID    = 128
-	maxPerson     = 128
-	maxScene      = 256
-	maxTitle      = 256
-	maxURL        = 512
-	maxFinishText = 16384
-)
-
-// request is the body of an action, with the checks of the server's bean validation.
-type request interface {
-	problems() problems
-}
-
-// base is in the body of every action.
+// base is in the body of every action. As in the server, annotations say what bean validation checks: a text that isn't blank, a value that is
+// given, a count that isn't negative, a tag of two; and the maximum length in bytes.
 type base struct {
-	TenantCode     string `json:"tenantCode"`
-	ChangeSceneKey string `json:"changeSceneKey"`
-	BizExecOrderID string `json:"bizExecOrderId"`
-	Platform       string `json:"platform"`
+	TenantCode     string `json:"tenantCode" check:"text"`
+	ChangeSceneKey string `json:"changeSceneKey" check:"text" max:"256"`
+	BizExecOrderID string `json:"bizExecOrderId" check:"text" max:"128"`
+	Platform       string `json:"platform" check:"text" max:"32"`
 }
 
 type orderRequest struct {
 	base
-	ChangeTitle        string    `json:"changeTitle"`
-	ChangeURL          string    `json:"changeUrl"`
-	Creator            string    `json:"creator"`
-	ChangeScenarioCode *string   `json:"changeScenarioCode"`
-	ChangePhases       []string  `json:"changePhases"`
+	ChangeTitle        string    `json:"changeTitle" check:"text" max:"256"`
+	ChangeURL          string    `json:"changeUrl" max:"512"`
+	Creator            string    `json:"creator" check:"text" max:"128"`
+	ChangeScenarioCode *string   `json:"changeScenarioCode" check:"text"`
+	ChangePhases       []string  `json:"changePhases" check:"given"`
 	ChangeContents     []content `json:"changeContents"`
-	ChangeParamJSON    string    `json:"changeParamJson"`
+	ChangeParamJSON    string    `json:"changeParamJson" check:"text"`
 	ChangeApps         []string  `json:"changeApps"`
 }
 
@@ -68,139 +54,65 @@ type content struct {
 
 type startOrderRequest struct {
 	base
-	Executor  string `json:"executor"`
+	Executor  string `json:"executor" check:"text" max:"128"`
 	Emergency bool   `json:"emergency"`
 }
 
 type startRequest struct {
 	startOrderRequest
-	BatchNo                     *number  `json:"batchNo"`
-	TotalBatchNumInChangePhase  *number  `json:"totalBatchNumInChangePhase"`
-	TotalBatchNum               *number  `json:"totalBatchNum"`
-	IsLastBatchInChangePhaseTag *string  `json:"isLastBatchInChangePhaseTag"`
+	BatchNo                     *number  `json:"batchNo" check:"count"`
+	TotalBatchNumInChangePhase  *number  `json:"totalBatchNumInChangePhase" check:"count"`
+	TotalBatchNum               *number  `json:"totalBatchNum" check:"count"`
+	IsLastBatchInChangePhaseTag *string  `json:"isLastBatchInChangePhaseTag" check:"tag"`
 	IsLastBatchTag              *string  `json:"isLastBatchTag"`
-	ChangePhase                 string   `json:"changePhase"`
-	EffectiveTargetType         string   `json:"effectiveTargetType"`
-	EffectiveTargetLocations    []string `json:"effectiveTargetLocations"`
+	ChangePhase                 string   `json:"changePhase" check:"text"`
+	EffectiveTargetType         string   `json:"effectiveTargetType" check:"text"`
+	EffectiveTargetLocations    []string `json:"effectiveTargetLocations" check:"given"`
 }
 
 type finishRequest struct {
 	base
-	NodeID                   string   `json:"nodeId"`
-	Message                  string   `json:"msg"`
+	NodeID                   string   `json:"nodeId" check:"text"`
+	Message                  string   `json:"msg" max:"16384"`
 	EffectiveTargetLocations []string `json:"effectiveTargetLocations"`
 }
 
 type checkRequest struct {
 	base
-	NodeID       string    `json:"nodeId"`
-	DefenseStage stageName `json:"defenseStage"`
+	NodeID       string    `json:"nodeId" check:"text"`
+	DefenseStage stageName `json:"defenseStage" check:"given"`
 }
 
 type finishOrderRequest struct {
 	base
-	FinishState string `json:"finishState"`
+	FinishState string `json:"finishState" check:"text"`
 	Message     string `json:"msg"`
 }
 
-func (b base) problems() problems {
-	var found problems
-	found.text("tenantCode", b.TenantCode, 0)
-	found.text("changeSceneKey", b.ChangeSceneKey, maxScene)
-	found.text("bizExecOrderId", b.BizExecOrderID, maxOrderID)
-	found.text("platform", b.Platform, maxPlatform)
-	return found
-}
-
-func (r orderRequest) problems() problems {
-	found := r.base.problems()
-	found.text("changeTitle", r.ChangeTitle, maxTitle)
-	found.length("changeUrl", r.ChangeURL, maxURL)
-	found.text("creator", r.Creator, maxPerson)
-	if r.ChangeScenarioCode != nil {
-		found.text("changeScenarioCode", *r.ChangeScenarioCode, 0)
-	}
-	found.notNull("changePhases", r.ChangePhases)
-	found.text("changeParamJson", r.ChangeParamJSON, 0)
-	return found
-}
-
-func (r startOrderRequest) problems() problems {
-	found := r.base.problems()
-	found.text("executor", r.Executor, maxPerson)
-	return found
-}
-
-func (r startRequest) problems() problems {
-	found := r.startOrderRequest.problems()
-	found.notNegative("batchNo", r.BatchNo)
-	found.notNegative("totalBatchNumInChangePhase", r.TotalBatchNumInChangePhase)
-	found.notNegative("totalBatchNum", r.TotalBatchNum)
-	found.tag("isLastBatchInChangePhaseTag", r.IsLastBatchInChangePhaseTag)
-	found.text("changePhase", r.ChangePhase, 0)
-	found.text("effectiveTargetType", r.EffectiveTargetType, 0)
-	found.notNull("effectiveTargetLocations", r.EffectiveTargetLocations)
-	return found
-}
-
-func (r finishRequest) problems() problems {
-	found := r.base.problems()
-	found.text("nodeId", r.NodeID, 0)
-	found.length("msg", r.Message, maxFinishText)
-	return found
-}
-
-func (r checkRequest) problems() problems {
-	found := r.base.problems()
-	found.text("nodeId", r.NodeID, 0)
-	if r.DefenseStage == "" {
-		found.add("defenseStage", "must not be null")
+// problems returns what the annotations of a request forbid, in lines of the form "field message".
+func problems(request any) (found []string) {
+	content := reflect.ValueOf(request)
+	for _, field := range reflect.VisibleFields(content.Type()) {
+		value, check := content.FieldByIndex(field.Index), field.Tag.Get("check")
+		if value.Kind() == reflect.Pointer && (!value.IsNil() || check == "count") {
+			value = value.Elem() // of a missing count it is no value, which the server reads as -1
+		}
+		says := func(message string) { found = append(found, field.Tag.Get("json")+" "+message) }
+		switch {
+		case check == "text" && value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "":
+			says("must not be blank")
+		case check == "given" && value.IsZero():
+			says("must not be null")
+		case check == "count" && (!value.IsValid() || value.Int() < 0):
+			says("must be greater than or equal to 0")
+		case check == "tag" && value.Kind() == reflect.String && !slices.Contains([]string{TagLast, TagNotLast}, value.String()):
+			says(`must be "last" or "not_last"`)
+		}
+		if most, err := strconv.Atoi(field.Tag.Get("max")); err == nil && value.Len() > most {
+			says(fmt.Sprintf("must not be longer than %d bytes", most))
+		}
 	}
 	return found
-}
-
-func (r finishOrderRequest) problems() problems {
-	found := r.base.problems()
-	found.text("finishState", r.FinishState, 0)
-	return found
-}
-
-// problems are lines of the form "field message".
-type problems []string
-
-func (p *problems) add(field, message string) { *p = append(*p, field+" "+message) }
-
-// text requires a text that isn't blank. A limit of zero means none.
-func (p *problems) text(field, value string, limit int) {
-	if strings.TrimSpace(value) == "" {
-		p.add(field, "must not be blank")
-	}
-	p.length(field, value, limit)
-}
-
-func (p *problems) length(field, value string, limit int) {
-	if limit > 0 && len(value) > limit {
-		p.add(field, fmt.Sprintf("must not be longer than %d bytes", limit))
-	}
-}
-
-func (p *problems) notNull(field string, values []string) {
-	if values == nil {
-		p.add(field, "must not be null")
-	}
-}
-
-// notNegative requires a number: the server reads a missing one as -1.
-func (p *problems) notNegative(field string, value *number) {
-	if value == nil || *value < 0 {
-		p.add(field, "must be greater than or equal to 0")
-	}
-}
-
-func (p *problems) tag(field string, value *string) {
-	if value != nil && *value != TagLast && *value != TagNotLast {
-		p.add(field, `must be "last" or "not_last"`)
-	}
 }
 
 // number is an integer that may also be sent as text.
