@@ -17,12 +17,13 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
@@ -139,36 +140,15 @@ func (o *upOptions) clusterPorts() cluster.Ports {
 	}
 }
 
-// splitArgs splits a line into arguments at blanks; single and double quotes preserve blanks, as in a shell.
+// splitArgs splits a line into arguments as a shell does.
 func splitArgs(line string) ([]string, error) {
-	var args []string
-	var arg strings.Builder
-	var quote rune // the open quote
-	inside := false
-	for _, r := range line {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			arg.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, inside = r, true
-		case unicode.IsSpace(r):
-			if inside {
-				args = append(args, arg.String())
-				arg.Reset()
-			}
-			inside = false
-		default:
-			arg.WriteRune(r)
-			inside = true
-		}
+	var said bytes.Buffer
+	shell := exec.Command("sh", "-c", `for arg in `+line+`; do printf '%s\0' "$arg"; done`) //nolint:noctx // it waits for nothing
+	shell.Stderr = &said
+	output, err := shell.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, said.Bytes())
 	}
-	if quote != 0 {
-		return nil, fmt.Errorf("the quote %c is not closed in: %s", quote, line)
-	}
-	if inside {
-		args = append(args, arg.String())
-	}
-	return args, nil
+	args := strings.Split(string(output), "\x00")
+	return args[:len(args)-1], nil
 }

@@ -25,27 +25,14 @@ import (
 
 func TestSplitArgs(t *testing.T) {
 	for line, args := range map[string][]string{
-		"":                           nil,
-		"  \t ":                      nil,
-		"--a --b=c":                  {"--a", "--b=c"},
-		" --a   x ":                  {"--a", "x"},
-		`--a "x y" z`:                {"--a", "x y", "z"},
-		`--a='x "y"'`:                {`--a=x "y"`},
-		`"" ''`:                      {"", ""},
-		`a"b c"'d e'f`:               {"ab cd ef"},
-		"--label=größe --name='ñ ö'": {"--label=größe", "--name=ñ ö"},
+		"":                          {},
+		" --a   x ":                 {"--a", "x"},
+		`--a='x "y"' "" --n="ñ  ö"`: {`--a=x "y"`, "", "--n=ñ  ö"},
 	} {
-		t.Run(line, func(t *testing.T) {
-			g := NewWithT(t)
-			g.Expect(splitArgs(line)).To(Equal(args))
-		})
+		NewWithT(t).Expect(splitArgs(line)).To(Equal(args), line)
 	}
-	for _, line := range []string{`--a "x`, `'`, `a'b"c`} {
-		t.Run(line, func(t *testing.T) {
-			_, err := splitArgs(line)
-			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not closed")))
-		})
-	}
+	_, err := splitArgs(`--a "x`)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("exit status 2: sh: ")))
 }
 
 func TestParseUp(t *testing.T) {
