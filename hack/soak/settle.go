@@ -26,10 +26,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
@@ -116,20 +116,18 @@ func (s *soak) drain(ctx context.Context) invariant.Result {
 
 // await polls every second until there are no obstacles, and returns those at the deadline.
 func (s *soak) await(ctx context.Context, deadline time.Duration, obstacles func() ([]string, error)) []string {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	for {
-		found, err := obstacles()
-		if err != nil {
+	var found []string
+	err := wait.PollUntilContextTimeout(ctx, lookEvery, deadline, true, func(context.Context) (bool, error) {
+		var err error
+		if found, err = obstacles(); err != nil {
 			found = []string{err.Error()}
 		}
-		if len(found) == 0 {
-			return nil
-		}
-		if lab.Pause(ctx, lookEvery) != nil {
-			return append(found, "after "+strings.TrimSuffix(deadline.String(), "0s"))
-		}
+		return len(found) == 0, nil
+	})
+	if err != nil {
+		found = append(found, "after "+strings.TrimSuffix(deadline.String(), "0s"))
 	}
+	return found
 }
 
 // names returns the names of the objects in a list.

@@ -25,6 +25,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // pollEvery is the interval between two attempts to acquire a lock.
@@ -34,26 +36,18 @@ const pollEvery = 200 * time.Millisecond
 // holds the lock, waiting is called once and the lock is tried until the context ends. The kernel releases the locks of a
 // process that dies.
 func Acquire(ctx context.Context, path string, waiting func()) (release func(), err error) {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for told := false; ; {
-		file, err := try(path)
-		if err != nil {
-			return nil, fmt.Errorf("acquire lock %s: %w", path, err)
-		}
-		if file != nil {
-			return func() { _ = file.Close() }, nil // closing releases the lock
-		}
-		if !told {
-			waiting()
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for lock %s, held by another command: %w", path, ctx.Err())
-		case <-tick.C:
-		}
+	file, err := try(path)
+	if err == nil && file == nil {
+		waiting()
+		err = wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
+			file, err = try(path)
+			return file != nil, err
+		})
 	}
+	if err != nil {
+		return nil, fmt.Errorf("acquire lock %s: %w", path, err)
+	}
+	return func() { _ = file.Close() }, nil // closing releases the lock
 }
 
 // try returns the locked file, or nil if another process holds the lock.

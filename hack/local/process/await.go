@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -33,22 +35,17 @@ const (
 
 // Await polls a condition until it holds. It gives up when one of the processes has exited or the context ends.
 func Await(ctx context.Context, what string, holds func(context.Context) error, processes ...*Process) error {
-	tick := time.NewTicker(awaitEvery)
-	defer tick.Stop()
-	for {
-		err := holds(ctx)
-		if err == nil {
-			return nil
+	var last error
+	err := wait.PollUntilContextCancel(ctx, awaitEvery, true, func(ctx context.Context) (bool, error) {
+		if last = holds(ctx); last == nil {
+			return true, nil
 		}
-		if dead := Dead(processes...); dead != nil {
-			return dead
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w; last: %w", what, ctx.Err(), err)
-		case <-tick.C:
-		}
+		return false, Dead(processes...)
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("wait for %s: %w; last: %w", what, ctx.Err(), last)
 	}
+	return err
 }
 
 // Dead returns an error with the processes that have exited, and the ends of their logs.

@@ -31,6 +31,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -233,18 +235,7 @@ func (p *Process) forget() error {
 
 // awaitEnd waits until the process has exited, and reports whether it did within the limit.
 func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for p.state() != gone {
-		select {
-		case <-ctx.Done():
-			return p.state() == gone
-		case <-tick.C:
-		}
-	}
-	return true
+	return wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool, error) { return p.state() == gone, nil }) == nil
 }
 
 // Failure adds the path and the last lines of the process's log to an error.
