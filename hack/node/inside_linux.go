@@ -139,7 +139,7 @@ func startRegistry(ctx context.Context, p plan) (*process.Process, error) {
 		{Program: imageProgram(p.Dir, pause), Paths: []string{"pause"}, References: []string{pauseImage}},
 		{
 			Program:    imageProgram(p.Dir, busybox),
-			Paths:      []string{"bin/busybox", "bin/sleep", "bin/true", "bin/false", "bin/echo", "bin/cat", "bin/sh", "bin/wget", "bin/httpd"},
+			Paths:      []string{"bin/busybox", "bin/sleep", "bin/echo", "bin/cat", "bin/sh"},
 			References: []string{"library/busybox:latest", "library/busybox:1.37", "library/busybox:1.36"},
 		},
 	} {

@@ -14,19 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command busybox implements those parts of BusyBox that samples and tests need, as a static program: the image of that name
+// Command busybox implements those parts of BusyBox that the samples of workloads and tests need, as a static program: the image of that name
 // has it as /bin/busybox and as /bin/<part>. There is one difference: it exits at once on SIGTERM, where the
 // real one as process 1 waits for SIGKILL.
 package main
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -61,10 +57,6 @@ func main() {
 
 func run(part string, args []string, out io.Writer) error {
 	switch part {
-	case "true":
-		return nil
-	case "false":
-		return errors.New("as asked")
 	case "echo":
 		_, err := fmt.Fprintln(out, strings.Join(args, " "))
 		return err
@@ -82,12 +74,8 @@ func run(part string, args []string, out io.Writer) error {
 		return cat(args, out)
 	case "sleep":
 		return sleep(args)
-	case "wget":
-		return wget(args, out)
-	case "httpd":
-		return httpd(args)
 	}
-	return fmt.Errorf("not implemented; there are true, false, echo, cat, exit, httpd, rm, sh, sleep, tail, touch and wget")
+	return fmt.Errorf("not implemented; there are cat, echo, exit, rm, sh, sleep, tail and touch")
 }
 
 // shell runs commands that are separated by semicolons, one after the other, and returns the error of the last one.
@@ -178,54 +166,4 @@ func sleep(args []string) error {
 	}
 	time.Sleep(total)
 	return nil
-}
-
-// wget writes the answer of a URL to the standard output. It returns an error unless the answer is a success.
-func wget(args []string, out io.Writer) error {
-	header := http.Header{}
-	transport := &tls.Config{}
-	flags := flag.NewFlagSet("wget", flag.ContinueOnError)
-	flags.Bool("q", true, "quiet (always on)")
-	flags.String("O", "-", "only the standard output is supported")
-	flags.BoolVar(&transport.InsecureSkipVerify, "no-check-certificate", false, "trust every server")
-	seconds := flags.Int("T", 10, "time limit in `seconds`")
-	flags.Func("header", "`header: value` to send", func(line string) error {
-		name, value, _ := strings.Cut(line, ":")
-		header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
-		return nil
-	})
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, flags.Arg(0), nil)
-	if err != nil {
-		return err
-	}
-	request.Header = header
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: transport}}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("server returned error: %s", response.Status)
-	}
-	_, err = io.Copy(out, response.Body)
-	return err
-}
-
-// httpd serves a folder until it is stopped.
-func httpd(args []string) error {
-	flags := flag.NewFlagSet("httpd", flag.ContinueOnError)
-	flags.Bool("f", true, "stay in the foreground (always on)")
-	port := flags.String("p", "80", "`port` to listen on")
-	dir := flags.String("h", ".", "`folder` to serve")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	server := http.Server{Addr: ":" + *port, Handler: http.FileServer(http.Dir(*dir)), ReadHeaderTimeout: 10 * time.Second}
-	return server.ListenAndServe()
 }
