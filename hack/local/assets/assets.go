@@ -112,19 +112,22 @@ func EnsureFlux(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, flux())
 }
 
-// EnsureArgoCD does the same with Argo CD.
+// EnsureArgoCD does the same with the parts of Argo CD that apply what is in Git, in one program.
 func EnsureArgoCD(ctx context.Context, out io.Writer) (Assets, error) {
-	return ensure(ctx, out, argoCD())
+	return ensure(ctx, out, []program{{name: ArgoCD, module: "argocd", pkg: ".", takes: "10 minutes"}})
 }
 
-// EnsureCertManager does the same with cert-manager.
+// EnsureCertManager does the same with cert-manager, whose main package is ours, as its own ones are in no module of a version.
 func EnsureCertManager(ctx context.Context, out io.Writer) (Assets, error) {
-	return ensure(ctx, out, certManager())
+	return ensure(ctx, out, []program{{name: CertManager, module: "cert-manager", pkg: ".", takes: "3 minutes"}})
 }
 
-// EnsurePrometheusOperator does the same with the Prometheus operator and its webhook.
+// EnsurePrometheusOperator does the same with the Prometheus operator and the webhook that validates its objects.
 func EnsurePrometheusOperator(ctx context.Context, out io.Writer) (Assets, error) {
-	return ensure(ctx, out, prometheusOperator())
+	return ensure(ctx, out, []program{
+		{name: PrometheusOperator, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/operator", takes: "3 minutes"},
+		{name: PrometheusAdmissionWebhook, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/admission-webhook", takes: "half a minute"},
+	})
 }
 
 func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error) {

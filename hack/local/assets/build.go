@@ -39,9 +39,7 @@ const (
 	scratchPrefix = ".build-"
 	// fluxModules is the beginning of the import paths of Flux's controllers, whose main packages are at the root of their modules.
 	fluxModules = "github.com/fluxcd/"
-	// argoCDModule, certManagerModule and prometheusOperatorModule are the modules of their sources.
-	argoCDModule             = "github.com/argoproj/argo-cd/v3"
-	certManagerModule        = "github.com/cert-manager/cert-manager"
+	// prometheusOperatorModule is the module of the Prometheus operator.
 	prometheusOperatorModule = "github.com/prometheus-operator/prometheus-operator"
 )
 
@@ -108,24 +106,6 @@ func flux() []program {
 	}
 }
 
-// argoCD returns the parts of Argo CD that apply what is in Git, in one program.
-func argoCD() []program {
-	return []program{{name: ArgoCD, module: "argocd", pkg: ".", takes: "10 minutes"}}
-}
-
-// certManager returns cert-manager, whose main package is ours, as its own ones are in no module of a version.
-func certManager() []program {
-	return []program{{name: CertManager, module: "cert-manager", pkg: ".", takes: "3 minutes"}}
-}
-
-// prometheusOperator returns the Prometheus operator and the webhook that validates its objects.
-func prometheusOperator() []program {
-	return []program{
-		{name: PrometheusOperator, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/operator", takes: "3 minutes"},
-		{name: PrometheusAdmissionWebhook, module: "prometheus-operator", pkg: prometheusOperatorModule + "/cmd/admission-webhook", takes: "half a minute"},
-	}
-}
-
 // FluxDefinitions returns the kustomizations of the CustomResourceDefinitions of Flux's controllers, which are in their modules.
 func FluxDefinitions(ctx context.Context) (folders []string, err error) {
 	for _, p := range flux() {
@@ -155,13 +135,13 @@ func Helm(ctx context.Context) (program string, err error) {
 
 // ArgoCDDefinitions returns the folder of the CustomResourceDefinitions of Argo CD.
 func ArgoCDDefinitions(ctx context.Context) (string, error) {
-	source, err := sourceOf(ctx, "argocd", argoCDModule)
+	source, err := sourceOf(ctx, "argocd", "github.com/argoproj/argo-cd/v3")
 	return filepath.Join(source, "manifests", "crds"), err
 }
 
 // CertManagerSource returns the folder of cert-manager's module, whose name ends with the version.
 func CertManagerSource(ctx context.Context) (string, error) {
-	return sourceOf(ctx, "cert-manager", certManagerModule)
+	return sourceOf(ctx, "cert-manager", "github.com/cert-manager/cert-manager")
 }
 
 // PrometheusOperatorSource does the same for the Prometheus operator.
