@@ -47,10 +47,7 @@ func othersDecide() step {
 }
 
 // asker is a plug-in. It can't tell until it is told that a check passes, and takes the questions whose verdicts are reported.
-type asker struct {
-	mutex  sync.Mutex
-	passed map[string]bool
-}
+type asker struct{ passed sync.Map }
 
 // ServeHTTP answers a question, and that it is there.
 func (a *asker) ServeHTTP(w http.ResponseWriter, request *http.Request) {
@@ -69,31 +66,16 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	verdict := appv1alpha1.ReportedInconclusive
-	if a.passes(question.Check) {
+	if _, passed := a.passed.Load(question.Check); passed {
 		verdict = appv1alpha1.ReportedPass
 	}
 	_, _ = fmt.Fprintf(w, `{"verdict":%q}`, verdict)
 }
 
-func (a *asker) passes(check string) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return a.passed[check]
-}
-
-// pass has a check pass from now on.
-func (a *asker) pass(check string) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.passed == nil {
-		a.passed = map[string]bool{}
-	}
-	a.passed[check] = true
-}
-
+// passes has a check pass from now on.
 func passes(check string) step {
 	return func(_ context.Context, s *stage) error {
-		s.asker.pass(check)
+		s.asker.passed.Store(check, true)
 		return nil
 	}
 }
