@@ -18,11 +18,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +30,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -129,72 +128,58 @@ func (a *actor) act(ctx context.Context, action plan.Action) error {
 	case plan.Delete:
 		return a.lab.Kube.Delete(ctx, deployment(action), client.PropagationPolicy(action.Text))
 	case plan.Setting:
-		spec := map[string]any{"enable": action.Text == "on"}
+		content := ""
 		if action.Count != 0 {
-			spec["content"] = fmt.Sprint(action.Count)
+			content = fmt.Sprintf(`,"content":"%d"`, action.Count)
 		}
-		return a.configure(ctx, action.Name, spec)
+		setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: action.Name}}
+		return patch(ctx, a.lab.Kube, setting, fmt.Sprintf(`{"spec":{"enable":%t%s}}`, action.Text == "on", content))
 	}
 	change := changeOf(action)
-	if change == nil {
+	if change == "" {
 		return fmt.Errorf("unknown action %s", action.Kind)
 	}
 	return patch(ctx, a.lab.Kube, deployment(action), change)
 }
 
-// changeOf returns the merge patch of an action on a Deployment.
-func changeOf(action plan.Action) map[string]any {
-	spec := func(name string, value any) map[string]any {
-		return map[string]any{"spec": map[string]any{name: value}}
-	}
-	metadata := func(name, key, value string) map[string]any {
-		return map[string]any{"metadata": map[string]any{name: map[string]any{key: value}}}
-	}
+// changeOf returns the merge patch of an action on a Deployment, "" if it has none.
+func changeOf(action plan.Action) string {
 	switch action.Kind {
 	case plan.Release:
-		return spec("template", template(action.Template))
+		return fmt.Sprintf(`{"spec":{"template":%s}}`, template(action.Template))
 	case plan.Repair:
-		change := metadata("labels", appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)
-		change["spec"] = map[string]any{"template": template(action.Template)}
-		return change
+		return fmt.Sprintf(`{"metadata":{"labels":{%q:%q}},"spec":{"template":%s}}`,
+			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue, template(action.Template))
 	case plan.Rollback:
-		return metadata("annotations", appv1alpha1.AnnotationRollback, action.Text)
+		return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, action.Text)
 	case plan.Scale:
-		return spec("replicas", action.Count)
+		return fmt.Sprintf(`{"spec":{"replicas":%d}}`, action.Count)
 	case plan.Pause, plan.Resume:
-		return spec("paused", action.Kind == plan.Pause)
+		return fmt.Sprintf(`{"spec":{"paused":%t}}`, action.Kind == plan.Pause)
 	case plan.Edit:
-		change := metadata("labels", "edited", action.Text)
-		change["metadata"].(map[string]any)["annotations"] = map[string]any{"edited": action.Text}
-		return change
+		return fmt.Sprintf(`{"metadata":{"labels":{"edited":%[1]q},"annotations":{"edited":%[1]q}}}`, action.Text)
 	}
-	return nil
+	return ""
 }
 
 // template returns a merge patch of a pod template.
-func template(wanted plan.Template) map[string]any {
-	orNone := func(text string) any {
+func template(wanted plan.Template) string {
+	orNull := func(text string) string {
 		if text == "" {
-			return nil
+			return "null"
 		}
-		return text
+		return strconv.Quote(text)
 	}
-	return map[string]any{"metadata": map[string]any{
-		"annotations": map[string]any{noteAnnotation: wanted.Note, readyAfterAnnotation: orNone(wanted.ReadyAfter)},
-		"labels":      map[string]any{lab.StartLabel: orNone(wanted.Start)},
-	}}
+	return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%s},"labels":{%q:%s}}}`,
+		noteAnnotation, wanted.Note, readyAfterAnnotation, orNull(wanted.ReadyAfter), lab.StartLabel, orNull(wanted.Start))
 }
 
 func deployment(action plan.Action) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: action.Namespace, Name: action.Name}}
 }
 
-func patch(ctx context.Context, writer client.Client, object client.Object, change map[string]any) error {
-	body, err := json.Marshal(change)
-	if err != nil {
-		return err
-	}
-	return writer.Patch(ctx, object, client.RawPatch(types.MergePatchType, body))
+func patch(ctx context.Context, writer client.Client, object client.Object, change string) error {
+	return writer.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(change)))
 }
 
 func (a *actor) create(ctx context.Context, action plan.Action) error {
@@ -204,12 +189,6 @@ func (a *actor) create(ctx context.Context, action plan.Action) error {
 		made.Spec.Template.Annotations[readyAfterAnnotation] = action.Template.ReadyAfter
 	}
 	return a.lab.Kube.Create(ctx, made)
-}
-
-// configure changes a setting.
-func (a *actor) configure(ctx context.Context, name string, spec map[string]any) error {
-	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}}
-	return patch(ctx, a.lab.Kube, setting, map[string]any{"spec": spec})
 }
 
 // misbehave adds a rule or a fault to the server.
@@ -231,7 +210,7 @@ func (a *actor) misbehave(action plan.Action) {
 		case altershield.FaultStatus:
 			fault.HTTPStatus = http.StatusInternalServerError
 		case altershield.FaultCallbackLost, altershield.FaultCallbackWrongSign:
-			fault.Remaining = ptr.Deref(&action.Count, 1)%2 + 1
+			fault.Remaining = action.Count%2 + 1
 		}
 		a.lab.Server.SetFault(fault)
 	}

@@ -22,7 +22,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -151,39 +150,35 @@ func (a *actor) intrude(ctx context.Context, action plan.Action) error {
 	if err := a.intruder.Get(ctx, client.ObjectKeyFromObject(deployment(action)), &present); err != nil {
 		return err
 	}
-	change := map[string]any{"spec": map[string]any{"template": template(action.Template)}}
-	metadata := map[string]any{}
-	change["metadata"] = metadata
+	metadata, resumed := "{}", ""
 	next := decide.ReleaseNumber(present.Annotations) + 1
 	switch action.Text {
 	case "apply":
 		return a.apply(ctx, action)
 	case "ignored-suspend":
-		metadata["labels"] = map[string]any{appv1alpha1.LabelIgnoredSuspend: appv1alpha1.IgnoredSuspendTrue}
+		metadata = fmt.Sprintf(`{"labels":{%q:%q}}`, appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)
 	case "unlabel":
-		unlabel := map[string]any{"metadata": map[string]any{"labels": map[string]any{appv1alpha1.LabelSuspend: nil}}}
-		if err := patch(ctx, a.intruder, deployment(action), unlabel); err != nil {
+		metadata = fmt.Sprintf(`{"labels":{%q:null}}`, appv1alpha1.LabelSuspend)
+		if err := patch(ctx, a.intruder, deployment(action), `{"metadata":`+metadata+`}`); err != nil {
 			return err
 		}
-		metadata["labels"] = map[string]any{appv1alpha1.LabelSuspend: nil}
 	case "forge-record":
 		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{User: "admin", Release: next, Version: strings.Repeat("0", 32), Time: metav1.NowMicro()})
 		if err != nil {
 			return err
 		}
-		metadata["annotations"] = map[string]any{appv1alpha1.AnnotationIgnoredSuspendBy: string(record)}
+		metadata = fmt.Sprintf(`{"annotations":{%q:%q}}`, appv1alpha1.AnnotationIgnoredSuspendBy, record)
 	case "forge-rollback":
 		rollbacks, err := json.Marshal([]appv1alpha1.Rollback{{Version: present.Labels[appv1alpha1.LabelVersion], Release: next - 1,
 			To: strings.Repeat("0", 32), ToRelease: next, Reason: appv1alpha1.RollbackRequested, Time: metav1.NewTime(time.Now())}})
 		if err != nil {
 			return err
 		}
-		metadata["annotations"] = map[string]any{
-			appv1alpha1.AnnotationRollbacks: string(rollbacks), appv1alpha1.AnnotationRelease: strconv.FormatInt(next, 10)}
+		metadata = fmt.Sprintf(`{"annotations":{%q:%q,%q:"%d"}}`, appv1alpha1.AnnotationRollbacks, rollbacks, appv1alpha1.AnnotationRelease, next)
 	case "resume":
-		change["spec"].(map[string]any)["paused"] = false
+		resumed = `"paused":false,`
 	}
-	return patch(ctx, a.intruder, deployment(action), change)
+	return patch(ctx, a.intruder, deployment(action), fmt.Sprintf(`{"metadata":%s,"spec":{%s"template":%s}}`, metadata, resumed, template(action.Template)))
 }
 
 // apply releases by server-side apply.
