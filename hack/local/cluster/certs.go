@@ -25,10 +25,10 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	certutil "k8s.io/client-go/util/cert"
@@ -82,22 +82,18 @@ func newAuthority(name string) (*authority, error) {
 
 // writeServing writes a certificate for a server on this machine, and its key.
 func (a *authority) writeServing(certFile, keyFile string, hosts ...string) error {
-	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
-	if err != nil {
-		return err
+	names := certutil.AltNames{
+		DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		IPs:      []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
-	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-		"kubernetes.default.svc.cluster.local"}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	for _, host := range hosts {
 		if address := net.ParseIP(host); address != nil {
-			template.IPAddresses = append(template.IPAddresses, address)
+			names.IPs = append(names.IPs, address)
 		} else {
-			template.DNSNames = append(template.DNSNames, host)
+			names.DNSNames = append(names.DNSNames, host)
 		}
 	}
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	cert, key, err := a.issue(template)
+	cert, key, err := a.issue(certutil.Config{CommonName: "localhost", AltNames: names, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
 		return err
 	}
@@ -106,28 +102,23 @@ func (a *authority) writeServing(certFile, keyFile string, hosts ...string) erro
 
 // client creates a client certificate: the API server uses the common name as user, and the organization as group.
 func (a *authority) client(user, group string) (cert, key []byte, err error) {
-	name := pkix.Name{CommonName: user}
-	if group != "" {
-		name.Organization = []string{group}
-	}
-	template, err := newTemplate(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return a.issue(template)
+	return a.issue(certutil.Config{CommonName: user, Organization: strings.Fields(group), Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
 
 // issue creates a key and a signed certificate for it; both are PEM.
-func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
-	template.KeyUsage = x509.KeyUsageDigitalSignature
+func (a *authority) issue(config certutil.Config) (cert, key []byte, err error) {
 	private, err := newKey()
 	if err != nil {
 		return nil, nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		Subject:  pkix.Name{CommonName: config.CommonName, Organization: config.Organization},
+		DNSNames: config.AltNames.DNSNames, IPAddresses: config.AltNames.IPs,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: config.Usages,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(certValidity),
+	}, a.cert, private.Public(), a.key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
+		return nil, nil, fmt.Errorf("sign the certificate of %s: %w", config.CommonName, err)
 	}
 	key, err = keyutil.MarshalPrivateKeyToPEM(private)
 	return certPEM(der), key, err
@@ -159,19 +150,6 @@ func newKey() (*ecdsa.PrivateKey, error) {
 		return nil, fmt.Errorf("generate a key: %w", err)
 	}
 	return key, nil
-}
-
-func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return nil, fmt.Errorf("generate a serial number: %w", err)
-	}
-	return &x509.Certificate{
-		Subject:      subject,
-		SerialNumber: serial,
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(certValidity),
-	}, nil
 }
 
 func certPEM(der []byte) []byte {
