@@ -21,8 +21,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 // The calls that the server serves: POSTs by the last part of their path, and the heartbeat.
@@ -195,4 +198,39 @@ func (s *Server) settle(index int, answer reply) Call {
 	s.mu.Unlock()
 	s.log.Print(settled)
 	return settled
+}
+
+const denied = "authentication request fail"
+
+// denial returns the reason why a request isn't authentic, "" if it is. The server signs the body without its line ends, and the
+// timestamp as the number that it parses.
+func (s *Server) denial(r *http.Request, content []byte) string {
+	caller := r.Header.Get(altershield.HeaderPlatform)
+	timestamp := r.Header.Get(altershield.HeaderTimestamp)
+	sign := r.Header.Get(altershield.HeaderSign)
+	if strings.TrimSpace(caller) == "" || strings.TrimSpace(timestamp) == "" || strings.TrimSpace(sign) == "" {
+		return denied
+	}
+	number, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return denied + " For input string: " + strconv.Quote(timestamp)
+	}
+	if s.options.SkipAuth {
+		return ""
+	}
+	content = bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("\r"), nil), []byte("\n"), nil)
+	if caller != platform || s.options.Token == "" || len(bytes.TrimSpace(content)) == 0 ||
+		sign != altershield.Sign(strconv.FormatInt(number, 10), content, s.options.Token) {
+		return denied
+	}
+	return ""
+}
+
+// signedQuery returns the text that a GET signs: its parameters as JSON with sorted names.
+func signedQuery(r *http.Request) []byte {
+	parameters := map[string]string{}
+	for name, values := range r.URL.Query() {
+		parameters[name] = values[0]
+	}
+	return encode(parameters)
 }

@@ -27,6 +27,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/help"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 )
 
 // A table is a list of rows. The first cell of a row names it, the last describes it.
@@ -139,4 +143,15 @@ func descriptions(rows string) map[string]string {
 		result[cells[0]] = cells[len(cells)-1]
 	}
 	return result
+}
+
+// writeVerbs writes the pages about the verbs of the plugin, of which --help has the same texts.
+func writeVerbs(folder string) error {
+	for name, language := range map[string]render.Language{"verbs.md": render.English, "zh/verbs.md": render.Chinese} {
+		page := help.Page(command.Tree(), language)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ limitations under the License.
 package lab
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -39,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 // token is the secret that the manager and the test server share.
@@ -222,4 +225,52 @@ func (l *Lab) StartAPIServer(ctx context.Context) error {
 		return err
 	}
 	return l.Plane.StartPart(ctx, assets.ControllerManager)
+}
+
+// programGrace is how long a program may take to exit.
+const programGrace = 30 * time.Second
+
+// Start starts a program beside the operator. Close stops it.
+func (l *Lab) Start(name string, argv []string, env ...string) error {
+	started, err := process.Start(process.Spec{Dir: l.dir, Name: name, Argv: argv, Env: env})
+	if err == nil {
+		l.programs = append(l.programs, started)
+	}
+	return err
+}
+
+// Ended returns an error if one of these programs, or the operator, has ended.
+func (l *Lab) Ended() error {
+	for _, program := range l.programs {
+		if err := program.Ended(); err != nil {
+			return err
+		}
+	}
+	if l.Operator == nil {
+		return nil
+	}
+	return l.Operator.Ended()
+}
+
+// Apply applies YAML as an administrator. The webhooks in it are called at the endpoint.
+func (l *Lab) Apply(ctx context.Context, content []byte, webhooks cluster.WebhookEndpoint) error {
+	objects, err := manifests.Decode(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	return l.Plane.Apply(ctx, objects, webhooks)
+}
+
+// Declare puts the KubernetesClusters of the samples under control.
+func (l *Lab) Declare(ctx context.Context) error {
+	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("declaring a kind (run this at the root of the repository): %w", err)
+		}
+		if err := l.Apply(ctx, bytes.ReplaceAll(content, []byte("mode: Observe"), []byte("mode: Enforce")), cluster.WebhookEndpoint{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -199,3 +199,38 @@ func stopAll(ctx context.Context, processes []*process.Process) error {
 	}
 	return errors.Join(failures...)
 }
+
+// partGrace is how long a part may take to exit. The API server would wait for its watches, which don't end by themselves; it answers
+// all other requests in that time.
+const partGrace = 3 * time.Second
+
+// StopPart stops a part of the cluster, such as kube-apiserver, as an upgrade would. The others keep running.
+func (c *Cluster) StopPart(ctx context.Context, name string) error {
+	found := slices.IndexFunc(c.processes, func(p *process.Process) bool { return p.Name == name })
+	if found < 0 {
+		return fmt.Errorf("stop %s: it is not running", name)
+	}
+	if err := c.processes[found].Stop(ctx, partGrace); err != nil {
+		return fmt.Errorf("stop %s: %w", name, err)
+	}
+	c.processes = slices.Delete(c.processes, found, found+1)
+	return nil
+}
+
+// StartPart starts a stopped part with its data and at its address, and waits until it is ready.
+func (c *Cluster) StartPart(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	parts := c.components()
+	found := slices.IndexFunc(parts, func(part component) bool { return part.name == name })
+	if found < 0 {
+		return fmt.Errorf("start %s: the cluster has no such part", name)
+	}
+	err := c.start(ctx, parts[found])
+	// The first started is the last stopped.
+	order := componentNames()
+	slices.SortStableFunc(c.processes, func(a, b *process.Process) int {
+		return slices.Index(order, a.Name) - slices.Index(order, b.Name)
+	})
+	return err
+}

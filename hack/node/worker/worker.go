@@ -122,3 +122,111 @@ func writeFiles(contents map[string]string) error {
 	}
 	return nil
 }
+
+// containerdConfig allows several containerds on one machine, which may lack CAP_SYS_RESOURCE.
+func containerdConfig(o Options, n Node) string {
+	return fmt.Sprintf(`version = 3
+root = %q
+state = %q
+
+[grpc]
+  address = %q
+
+[plugins.'io.containerd.internal.v1.opt']
+  path = %q
+
+[plugins.'io.containerd.nri.v1.nri']
+  disable = true
+
+[plugins.'io.containerd.cri.v1.images']
+  # Works on any file system; the images are small.
+  snapshotter = "native"
+  # The other way to pull takes neither the snapshotter nor the registry from this section.
+  use_local_image_pull = true
+  [plugins.'io.containerd.cri.v1.images'.pinned_images]
+    sandbox = %q
+  [plugins.'io.containerd.cri.v1.images'.registry]
+    config_path = %q
+
+[plugins.'io.containerd.cri.v1.runtime']
+  # Without CAP_SYS_RESOURCE no OOM score can be lowered, and runc gives up.
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = [%q]
+    conf_dir = %q
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      BinaryName = %q
+      SystemdCgroup = false
+`, o.path(n, "containerd"), o.path(n, "containerd-state"), Socket(o, n), o.path(n, "opt"), o.PauseImage, o.path(n, "certs.d"),
+		o.Plugins, o.path(n, "cni"), o.Runc)
+}
+
+// registryHosts redirects every image to one registry, without a fallback to the one in the image's name.
+func registryHosts(registry string) string {
+	return fmt.Sprintf("server = %[1]q\n\n[host.%[1]q]\n  capabilities = [\"pull\", \"resolve\"]\n", "http://"+registry)
+}
+
+// networkConfig connects each pod by a virtual Ethernet pair, so that all traffic between pods is routed and passes kube-proxy's
+// rules; on a bridge the answers of a Service's pods would bypass them.
+func networkConfig(o Options, n Node) string {
+	return fmt.Sprintf(`{
+  "cniVersion": "1.0.0",
+  "name": "pods",
+  "plugins": [{
+    "type": "ptp",
+    "ipam": {"type": "host-local", "dataDir": %q, "ranges": [[{"subnet": %q}]], "routes": [{"dst": "0.0.0.0/0"}]}
+  }]
+}
+`, o.path(n, "addresses"), n.PodRange)
+}
+
+// kubeletConfig keeps the kubelet's files in the node's folder, and prevents evictions because of the machine's full disk.
+func kubeletConfig(o Options, n Node) string {
+	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: %[1]s
+healthzBindAddress: %[1]s
+authentication:
+  anonymous: {enabled: false}
+  webhook: {enabled: true}
+  x509: {clientCAFile: %[2]q}
+authorization: {mode: Webhook}
+containerRuntimeEndpoint: %[3]q
+cgroupDriver: cgroupfs
+cgroupRoot: %[4]q
+failCgroupV1: false
+enforceNodeAllocatable: []
+failSwapOn: false
+localStorageCapacityIsolation: false
+makeIPTablesUtilChains: false
+podLogsDir: %[5]q
+volumePluginDir: %[6]q
+# Nothing answers there; without an address kubelet complains at every pod.
+clusterDNS: [%[7]s]
+clusterDomain: cluster.local
+resolvConf: ""
+serializeImagePulls: false
+evictionHard: {memory.available: 1Mi, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
+`, n.Address, o.Authority, "unix://"+Socket(o, n), n.Cgroup,
+		filepath.Join(o.Dir, process.LogsDir, n.Name+"-pods"), o.path(n, "volume-plugins"), o.DNS)
+}
+
+// proxyConfig doesn't change the settings of connection tracking, which affect the whole machine. It masquerades everything, because
+// the only kube-proxy would otherwise miss pods on other nodes that call themselves through their Service.
+func proxyConfig(o Options, n Node, kubeconfig string) string {
+	return fmt.Sprintf(`apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: nftables
+clusterCIDR: %s
+detectLocalMode: ClusterCIDR
+hostnameOverride: %s
+clientConnection: {kubeconfig: %q}
+nftables: {masqueradeAll: true}
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+`, o.PodRange, n.Name, kubeconfig)
+}
