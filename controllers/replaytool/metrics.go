@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
 )
 
 // Metrics reads stored metrics.
@@ -85,7 +86,7 @@ func (m *Metrics) Read(ctx context.Context, release *checks.Scene, asked decide.
 func (t *tool) openMetrics(ctx context.Context) (*Metrics, error) {
 	var objects []*appv1alpha1.VerificationSource
 	for i := range t.policy.Spec.Checks {
-		measured := decide.Measured(&t.policy.Spec.Checks[i])
+		measured := replay.Measured(&t.policy.Spec.Checks[i])
 		if measured == nil {
 			continue
 		}

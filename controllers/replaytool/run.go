@@ -106,7 +106,7 @@ func (t *tool) past(ctx context.Context) (replay.Past, error) {
 	for i := range t.policy.Spec.Checks {
 		check := &t.policy.Spec.Checks[i]
 		asked := decide.AskedCheck{
-			CheckID: decide.CheckID{Policy: t.policy.Name, Name: check.Name}, Check: decide.Measured(check),
+			CheckID: decide.CheckID{Policy: t.policy.Name, Name: check.Name}, Check: replay.Measured(check),
 			Schedule: decide.Schedule{Interval: time.Duration(t.policy.Spec.IntervalSeconds) * time.Second},
 		}
 		if asked.Check == nil {

@@ -71,8 +71,16 @@ func (p *Past) replayed(policy *appv1alpha1.VerificationPolicy) appv1alpha1.Veri
 	terms.FailWhen = "" // it may name checks that can't be replayed
 	terms.WatchSeconds = int32(p.Ended.Sub(p.Release.Began) / time.Second)
 	terms.BakeSeconds = terms.WatchSeconds
-	terms.Checks = slices.DeleteFunc(terms.Checks, func(check appv1alpha1.VerificationCheck) bool { return decide.Measured(&check) == nil })
+	terms.Checks = slices.DeleteFunc(terms.Checks, func(check appv1alpha1.VerificationCheck) bool { return Measured(&check) == nil })
 	return replayed
+}
+
+// Measured returns how a check that can be replayed looks at metrics, nil for one that can't. When a release waited for one of a phase isn't known.
+func Measured(check *appv1alpha1.VerificationCheck) measure.Check {
+	if decide.IsPhased(check.Phase) {
+		return nil
+	}
+	return decide.Measured(check)
 }
 
 // record returns what the checks know of the release: that their watch ends some time after it began.
@@ -99,11 +107,14 @@ func (p *Past) releaseAt(at time.Time) checks.Scene {
 func skipped(policy *appv1alpha1.VerificationPolicy) (results []appv1alpha1.CheckResult) {
 	for i := range policy.Spec.Checks {
 		check := &policy.Spec.Checks[i]
-		if decide.Measured(check) != nil {
+		if Measured(check) != nil {
 			continue
 		}
 		message := "it asks others, who answer of the present"
-		if check.Type == appv1alpha1.CheckPodHealth || check.Type == appv1alpha1.CheckRule {
+		switch {
+		case decide.Measured(check) != nil:
+			message = "when the release waited for a check of a phase is not stored"
+		case check.Type == appv1alpha1.CheckPodHealth, check.Type == appv1alpha1.CheckRule:
 			message = "the past status of pods is not stored"
 		}
 		results = append(results, appv1alpha1.CheckResult{

@@ -279,6 +279,27 @@ func TestPastRunLooksWhenTheOperatorLookedAtTheRelease(t *testing.T) {
 	g.Expect(looks).To(Equal([]string{"44s at 44s", "59s at 59s", "1m14s at 1m14s", "1m29s at 1m29s", "1m29s at 1m40s"}))
 }
 
+func TestPastRunSkipsChecksOfAPhase(t *testing.T) {
+	g := NewWithT(t)
+	read := func(_ context.Context, _ *checks.Scene, _ decide.AskedCheck, at time.Time) (measure.Readings, error) {
+		return measure.Readings{Moments: []time.Time{at}}, nil
+	}
+	alerts := func(phase appv1alpha1.CheckPhase) appv1alpha1.VerificationCheck {
+		return appv1alpha1.VerificationCheck{
+			Name: "quiet", Type: "Alerts", Phase: phase, TimeoutSeconds: 600, OnTimeout: "Fail",
+			Alerts: &appv1alpha1.AlertsCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}},
+		}
+	}
+	for _, phase := range []appv1alpha1.CheckPhase{"After", "Before"} {
+		asking := policy(func(spec *appv1alpha1.VerificationPolicySpec) { spec.Checks = append(spec.Checks[1:2], alerts(phase)) })
+		results, err := past().Run(t.Context(), asking, read, at(9999))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(replay.NewReport(past(), "web", results, at(9999)).Checks[1]).To(Equal(replay.Check{
+			Name: "quiet", Type: "Alerts", Verdict: "Skipped", Reason: "NotStored", Message: "when the release waited for a check of a phase is not stored",
+		}))
+	}
+}
+
 func TestPastRunReturnsErrorsOfReading(t *testing.T) {
 	read := func(context.Context, *checks.Scene, decide.AskedCheck, time.Time) (measure.Readings, error) {
 		return measure.Readings{}, errors.New("no answer")
