@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -99,7 +100,8 @@ func (t *tool) openMetrics(ctx context.Context) (*Metrics, error) {
 	return Open(ctx, t.cluster, t.Namespace, objects, t.now)
 }
 
-// source returns a VerificationSource of the cluster, or one with the URL of the option. Only the latter gets no credentials.
+// source returns a VerificationSource of the cluster, or one with the URL of the option. Only the latter gets no credentials. It keeps namespaces apart
+// where the operator would make the queries of the policy by no other source.
 func (t *tool) source(ctx context.Context, name string) (*appv1alpha1.VerificationSource, error) {
 	object := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: name}}
 	if t.SourceURL == "" {
@@ -109,10 +111,17 @@ func (t *tool) source(ctx context.Context, name string) (*appv1alpha1.Verificati
 		return object, nil
 	}
 	object.Spec = appv1alpha1.VerificationSourceSpec{
-		Type: appv1alpha1.SourcePrometheus, URL: t.SourceURL, Prometheus: &appv1alpha1.PrometheusSource{Labels: t.Labels},
+		Type: appv1alpha1.SourcePrometheus, URL: t.SourceURL, Prometheus: &appv1alpha1.PrometheusSource{Labels: t.Labels, EnforceNamespace: t.mustConfine(name)},
 		Limits: appv1alpha1.SourceLimits{
 			QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 20, MaxBytes: 64 << 20, MaxSeries: 100_000,
 		},
 	}
 	return object, nil
+}
+
+// mustConfine reports whether the policy has a query of its own for a source, and isn't in the namespace of the operator.
+func (t *tool) mustConfine(source string) bool {
+	return t.policy.Namespace != t.Namespace && slices.ContainsFunc(t.policy.Spec.Checks, func(check appv1alpha1.VerificationCheck) bool {
+		return check.Query != nil && check.Query.SourceRef.Name == source
+	})
 }

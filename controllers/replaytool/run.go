@@ -62,6 +62,9 @@ func Replay(ctx context.Context, options Options, connect Connect, now time.Time
 	if err != nil {
 		return replay.Report{}, err
 	}
+	if policy.Namespace == "" { // it is applied with kubectl apply -n
+		policy.Namespace = parsed.namespace
+	}
 	t := tool{Options: options, asked: parsed, policy: policy, now: now}
 	if options.SourceURL == "" || options.Release > 0 {
 		if t.cluster, err = connect(); err != nil {
@@ -106,7 +109,7 @@ func (t *tool) past(ctx context.Context) (replay.Past, error) {
 	for i := range t.policy.Spec.Checks {
 		check := &t.policy.Spec.Checks[i]
 		asked := decide.AskedCheck{
-			CheckID: decide.CheckID{Policy: t.policy.Name, Name: check.Name}, Check: replay.Measured(check),
+			CheckID: decide.CheckID{Policy: t.policy.Namespace + "/" + t.policy.Name, Name: check.Name}, Check: replay.Measured(check),
 			Schedule: decide.Schedule{Interval: time.Duration(t.policy.Spec.IntervalSeconds) * time.Second},
 		}
 		if asked.Check == nil {

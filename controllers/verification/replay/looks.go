@@ -43,7 +43,7 @@ type Read func(ctx context.Context, release *checks.Scene, asked decide.AskedChe
 func (p *Past) Run(ctx context.Context, policy *appv1alpha1.VerificationPolicy, read Read, until time.Time) ([]appv1alpha1.CheckResult, error) {
 	replayed := p.replayed(policy)
 	begun := appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{{
-		Policy: replayed.Name, UID: policyUID, VerificationTerms: replayed.Spec.VerificationTerms,
+		Policy: replayed.Namespace + "/" + replayed.Name, UID: policyUID, VerificationTerms: replayed.Spec.VerificationTerms,
 	}}}
 	var results []appv1alpha1.CheckResult
 	for _, at := range decide.ReplayedLooks(p.record(begun, nil), &begun.Policies[0], p.Release.Began, earlier(until, p.Ended)) {
