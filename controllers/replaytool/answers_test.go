@@ -69,3 +69,12 @@ spec: {checks: [{name: up, type: Query, query: {sourceRef: {name: prometheus}, q
 		})
 	}
 }
+
+func TestRunSaysWhyNoPodIsFound(t *testing.T) {
+	address := serve(t, http.StatusBadRequest, `{"status":"error","errorType":"bad_data","error":"unknown function"}`, func(string) {})
+	_, _, err := run(t, replaytool.Options{
+		Policy: write(t, twoChecks), Workload: "shop/web", From: "2026-01-01T00:00:00Z", To: "2026-01-01T00:08:00Z", NewPods: "web-.*", SourceURL: address, Output: "table",
+	}, nil)
+	NewWithT(t).Expect(err).To(MatchError("no pod of Deployment.apps shop/web in the series matches --new-pods web-.*: " +
+		"VerificationSource prometheus: the source refuses the query (HTTP 400): unknown function"))
+}

@@ -129,7 +129,17 @@ func (t *tool) past(ctx context.Context) (replay.Past, error) {
 		}
 	}
 	if past.Release.New = replay.NewPods(found, t.newPods); len(past.Release.New) == 0 {
-		return replay.Past{}, fmt.Errorf("no pod of %s %s/%s in the series matches --new-pods %s", t.kind, t.namespace, t.name, t.newPods)
+		return replay.Past{}, fmt.Errorf("no pod of %s %s/%s in the series matches --new-pods %s%s", t.kind, t.namespace, t.name, t.newPods, unread(found))
 	}
 	return past, nil
+}
+
+// unread returns why series couldn't be read, as the end of a message; empty if all could be.
+func unread(found []measure.Readings) string {
+	for i := range found {
+		if found[i].Reason != "" {
+			return ": " + found[i].Message
+		}
+	}
+	return ""
 }
