@@ -24,13 +24,7 @@ import (
 	"io"
 	"os"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -76,15 +70,8 @@ func decodePolicy(text []byte) (*appv1alpha1.VerificationPolicy, error) {
 	if err := yaml.UnmarshalStrict(text, &appv1alpha1.VerificationPolicy{}); err != nil {
 		return nil, err
 	}
-	json, err := yaml.YAMLToJSON(text)
+	object, err := crd.Complete(crd.VerificationPolicy, text)
 	if err != nil {
-		return nil, err
-	}
-	var object map[string]any
-	if err := utiljson.Unmarshal(json, &object); err != nil {
-		return nil, err
-	}
-	if err := complete(object); err != nil {
 		return nil, err
 	}
 	var policy appv1alpha1.VerificationPolicy
@@ -99,28 +86,4 @@ func decodePolicy(text []byte) (*appv1alpha1.VerificationPolicy, error) {
 		}
 	}
 	return &policy, nil
-}
-
-// complete sets the defaults of a policy, and returns why its fields are invalid.
-func complete(object map[string]any) error {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd.VerificationPolicy, &definition); err != nil {
-		return fmt.Errorf("reading the definition of VerificationPolicies: %w", err)
-	}
-	var properties apiextensions.JSONSchemaProps
-	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		definition.Spec.Versions[0].Schema.OpenAPIV3Schema, &properties, nil)
-	if err != nil {
-		return fmt.Errorf("reading the schema of VerificationPolicies: %w", err)
-	}
-	structural, err := structuralschema.NewStructural(&properties)
-	if err != nil {
-		return fmt.Errorf("reading the schema of VerificationPolicies: %w", err)
-	}
-	defaulting.Default(object, structural)
-	validator, _, err := validation.NewSchemaValidator(&properties)
-	if err != nil {
-		return fmt.Errorf("reading the schema of VerificationPolicies: %w", err)
-	}
-	return validation.ValidateCustomResource(nil, object, validator).ToAggregate()
 }

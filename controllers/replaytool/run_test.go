@@ -260,6 +260,10 @@ func TestRunSaysWhatIsMissing(t *testing.T) {
 		"a misspelt field": {policy("checks:", "check:"), `reading the VerificationPolicy in FILE: error unmarshaling JSON: while decoding JSON: json: unknown field "check"`},
 		"a value that the API server denies": {policy("comparison: {}", `comparison: {tolerance: "0.5"}`),
 			`reading the VerificationPolicy in FILE: spec.checks[1].ratio.comparison.tolerance: Invalid value: "0.5": spec.checks[1].ratio.comparison.tolerance in body should match '^[1-9][0-9]{0,2}(\.[0-9]{1,4})?$'`},
+		"a type with another's field": {policy("type: Ratio", "type: Latency"),
+			`reading the VerificationPolicy in FILE: [spec.checks[1]: Invalid value: ratio is needed for type Ratio, and for it only, spec.checks[1]: Invalid value: latency is needed for type Latency, and for it only]`},
+		"two checks with a name": {policy("name: errors", "name: pods"),
+			`reading the VerificationPolicy in FILE: spec.checks[1]: Duplicate value: {"name":"pods"}`},
 		"an unusable matcher": {policy(`code="500"`, "code"),
 			`reading the VerificationPolicy in FILE: the check errors: bad.matchers[0]: "code" is not one label matcher, such as code=~"5.."`},
 	} {
