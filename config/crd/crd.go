@@ -23,3 +23,8 @@ import _ "embed" // the definitions are files
 //
 //go:embed bases/app.ops.cloud.alipay.com_verificationpolicies.yaml
 var VerificationPolicy []byte
+
+// ControlledKind is the CustomResourceDefinition of ControlledKinds, in YAML.
+//
+//go:embed bases/app.ops.cloud.alipay.com_controlledkinds.yaml
+var ControlledKind []byte

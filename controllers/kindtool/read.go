@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/config/crd"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
@@ -121,14 +122,14 @@ func (t Tool) definition(file, version string) (declared.Definition, error) {
 	if err != nil {
 		return declared.Definition{}, err
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &crd); err != nil {
+	var named apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &named); err != nil {
 		return declared.Definition{}, fmt.Errorf("reading the CustomResourceDefinition in %s: %w", file, err)
 	}
-	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
-		return declared.Definition{}, fmt.Errorf("the CustomResourceDefinition in %s has apiVersion %s, not %s", file, crd.APIVersion, apiextensionsv1.SchemeGroupVersion)
+	if named.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+		return declared.Definition{}, fmt.Errorf("the CustomResourceDefinition in %s has apiVersion %s, not %s", file, named.APIVersion, apiextensionsv1.SchemeGroupVersion)
 	}
-	definition, err := declared.DefinitionOf(&crd, version)
+	definition, err := declared.DefinitionOf(&named, version)
 	if err != nil {
 		return declared.Definition{}, fmt.Errorf("%s: %w", file, err)
 	}
@@ -143,6 +144,9 @@ func (t Tool) compile(kindFile, crdFile string, object *identity) (declared.Kind
 	}
 	var kind appv1alpha1.ControlledKind
 	if err := yaml.UnmarshalStrict(text, &kind); err != nil {
+		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
+	}
+	if _, err := crd.Complete(crd.ControlledKind, text); err != nil {
 		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
 	}
 	definition := guess(&kind, object)
