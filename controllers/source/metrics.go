@@ -18,6 +18,7 @@ package source
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -31,11 +32,16 @@ const (
 type Metrics struct {
 	requests *prometheus.CounterVec
 	up       *prometheus.GaugeVec
+
+	mutex sync.Mutex
+	// known are the sources that are there: a query that is under way when its source goes isn't counted.
+	known map[string]bool
 }
 
 // NewMetrics returns registered metrics.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
+		known: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_source_requests_total",
 			Help: "Queries of a VerificationSource by outcome: OK, SourceUnavailable, SourceThrottled, Unauthorized, BadQuery, TooLarge, PartialAnswer, AddressRefused, or Skipped because the source didn't answer before or the limits are reached. Shared queries count once.",
@@ -55,6 +61,9 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 
 // begin makes the counters of a source start at 0: Prometheus sees no increase when a counter appears.
 func (m *Metrics) begin(source string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.known[source] = true
 	for _, code := range []string{
 		codeOK, codeSkipped, string(KindUnavailable), string(KindThrottled), string(KindUnauthorized), string(KindBadQuery), string(KindTooLarge), string(KindRefused),
 	} {
@@ -71,14 +80,27 @@ func (m *Metrics) answered(source string, kind Kind) {
 	case KindUnavailable, KindRefused:
 		up = 0
 	}
-	m.requests.WithLabelValues(source, code).Inc()
-	m.up.WithLabelValues(source).Set(up)
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.known[source] {
+		m.requests.WithLabelValues(source, code).Inc()
+		m.up.WithLabelValues(source).Set(up)
+	}
 }
 
-func (m *Metrics) skipped(source string) { m.requests.WithLabelValues(source, codeSkipped).Inc() }
+func (m *Metrics) skipped(source string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.known[source] {
+		m.requests.WithLabelValues(source, codeSkipped).Inc()
+	}
+}
 
 // end removes the metrics of a source.
 func (m *Metrics) end(source string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.known, source)
 	m.requests.DeletePartialMatch(prometheus.Labels{"source": source})
 	m.up.DeleteLabelValues(source)
 }

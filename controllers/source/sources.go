@@ -201,7 +201,6 @@ func (s *Sources) build(object *appv1alpha1.VerificationSource, of string, from 
 		failure.Source, source.failure = object.Name, failure
 		return source
 	}
-	s.Metrics.begin(object.Name)
 	source.exchange = newExchange(to, s.Guard, s.Clock)
 	if s.Traced != nil && source.spec.Type == appv1alpha1.SourceHTTP {
 		traced := *source.exchange.http // the connections are still closed by the other one

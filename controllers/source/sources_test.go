@@ -208,6 +208,31 @@ func TestSourcesLookEndsWithTheManagerWhileTheSourceIsAsked(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError("asking VerificationSource prometheus: context canceled"))
 }
 
+func TestSourcesForgetLeavesNoMetricsBehindWhileAQueryIsUnderWay(t *testing.T) {
+	g := NewWithT(t)
+	under, ends := make(chan struct{}), make(chan struct{})
+	sources := newSources(t)
+	asked := reader(t, sources, define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		if request.FormValue("query") == "up" {
+			close(under)
+			<-ends
+			writer.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		says(http.StatusOK, one)(writer, request)
+	})))
+	failed := make(chan error)
+	go func() {
+		_, err := asked.Instant(t.Context(), "up", at("2026-01-01T00:00:00Z"))
+		failed <- err
+	}()
+	<-under
+	sources.Forget("prometheus")
+	close(ends)
+	g.Expect(kindOf(<-failed)).To(BeEquivalentTo("SourceUnavailable"))
+	g.Expect(testutil.CollectAndCount(sources.Metrics.requests)+testutil.CollectAndCount(sources.Metrics.up)).To(BeZero(), "the source would seem to be down for ever")
+}
+
 func TestNewMetricsFailsIfTheyAreRegistered(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, err := NewMetrics(registry)
