@@ -54,8 +54,10 @@ type Sources struct {
 	// Traced makes a question to a plug-in a span of its release. It is nil where nothing is traced.
 	Traced func(http.RoundTripper) http.RoundTripper
 
-	mutex sync.RWMutex
-	known map[string]*known
+	// reading is held while a source is read that isn't known, so that none is kept which was forgotten meanwhile.
+	reading sync.Mutex
+	mutex   sync.RWMutex
+	known   map[string]*known
 }
 
 // known is a source as its object was read last.
@@ -110,6 +112,11 @@ func (s *Sources) usable(ctx context.Context, name, namespace string) (*known, e
 // it must not be that the source is missing.
 func (s *Sources) findOrRead(ctx context.Context, name string) (*known, error) {
 	if source := s.find(name); source != nil {
+		return source, nil
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if source := s.find(name); source != nil { // another check has read it meanwhile
 		return source, nil
 	}
 	var object appv1alpha1.VerificationSource
@@ -180,6 +187,8 @@ func (s *Sources) present(ctx context.Context, object *appv1alpha1.VerificationS
 
 // Forget drops a source that is gone.
 func (s *Sources) Forget(name string) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.drop(name)

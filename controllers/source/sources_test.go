@@ -233,6 +233,37 @@ func TestSourcesForgetLeavesNoMetricsBehindWhileAQueryIsUnderWay(t *testing.T) {
 	g.Expect(testutil.CollectAndCount(sources.Metrics.requests)+testutil.CollectAndCount(sources.Metrics.up)).To(BeZero(), "the source would seem to be down for ever")
 }
 
+func TestSourcesReaderForgetsASourceThatGoesWhileItIsRead(t *testing.T) {
+	g := NewWithT(t)
+	object := define("http://127.0.0.1:9090", func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+	})
+	sources := newSources(t, object, secret("token", map[string]string{"token": "abc"}))
+	kube, ok := sources.Client.(client.WithWatch)
+	g.Expect(ok).To(BeTrue())
+	forgotten := make(chan struct{})
+	sources.Secrets = interceptor.NewClient(kube, interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+			g.Expect(kube.Delete(ctx, object)).To(Succeed())
+			go func() {
+				defer close(forgotten)
+				sources.Forget("prometheus")
+			}()
+			select { // it needn't wait until the source is read
+			case <-forgotten:
+			case <-time.After(100 * time.Millisecond):
+			}
+			return kube.Get(ctx, key, into, options...)
+		},
+	})
+	_, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	<-forgotten
+	_, err = sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(MatchError("VerificationSource prometheus: there is no such source in namespace altershieldoperator-system"))
+	g.Expect(testutil.CollectAndCount(sources.Metrics.requests)).To(BeZero())
+}
+
 func TestNewMetricsFailsIfTheyAreRegistered(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, err := NewMetrics(registry)
