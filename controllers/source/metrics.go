@@ -65,7 +65,8 @@ func (m *Metrics) begin(source string) {
 	defer m.mutex.Unlock()
 	m.known[source] = true
 	for _, code := range []string{
-		codeOK, codeSkipped, string(KindUnavailable), string(KindThrottled), string(KindUnauthorized), string(KindBadQuery), string(KindTooLarge), string(KindRefused),
+		codeOK, codeSkipped, string(KindUnavailable), string(KindThrottled), string(KindUnauthorized), string(KindBadQuery), string(KindTooLarge),
+		string(KindPartial), string(KindRefused),
 	} {
 		m.requests.WithLabelValues(source, code)
 	}
