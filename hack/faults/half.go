@@ -28,6 +28,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -42,6 +44,8 @@ type half struct {
 	scenarios map[string]scenario
 	only      []plan
 	lab       *lab.Lab
+	// watched has the objects that are compared.
+	watched client.Reader
 	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
 	api, calls *proxy.Proxy
 	keeper     *keeper

@@ -78,6 +78,16 @@ func kinds() []kind {
 	}
 }
 
+// compared returns an object of each kind that is compared.
+func compared() (objects []client.Object) {
+	for _, kind := range kinds() {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(kind.GroupVersionKind)
+		objects = append(objects, object)
+	}
+	return objects
+}
+
 // masks hide times, and random names and ids, in the state of a namespace.
 func masks(namespace string) state.Masks {
 	show := func(expression, text string) state.Pattern {
@@ -120,7 +130,7 @@ func (h *half) look(ctx context.Context, namespace string, abandoned int64) (sta
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := h.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := h.watched.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {

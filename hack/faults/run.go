@@ -34,6 +34,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -124,6 +125,9 @@ func (h *half) start(ctx context.Context) error {
 	if err := h.install(ctx); err != nil {
 		return err
 	}
+	if h.watched, err = h.watch(ctx, compared()...); err != nil {
+		return err
+	}
 	if h.checked {
 		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), anyPort, "")
 		if err != nil {
@@ -163,13 +167,9 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 		return "", err
 	}
 	// A scrape that takes too long ends all series, so the pods are watched.
-	pods, err := cache.New(h.lab.Plane.Config(), cache.Options{Scheme: h.lab.Kube.Scheme()})
+	pods, err := h.watch(ctx, &corev1.Pod{})
 	if err != nil {
-		return "", fmt.Errorf("watching the pods that are scraped: %w", err)
-	}
-	go func() { _ = pods.Start(ctx) }() // ends with the context
-	if _, err := pods.GetInformer(ctx, &corev1.Pod{}); err != nil {
-		return "", fmt.Errorf("watching the pods that are scraped: %w", err)
+		return "", err
 	}
 	metrics, err := serve(ctx, prometheus.Metrics(pods), anyPort, "")
 	if err != nil {
@@ -177,6 +177,21 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 	}
 	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, metrics)
 	return address, err
+}
+
+// watch caches objects that are read many times a second, which would keep the API server busy.
+func (h *half) watch(ctx context.Context, objects ...client.Object) (client.Reader, error) {
+	watched, err := cache.New(h.lab.Plane.Config(), cache.Options{Scheme: h.lab.Kube.Scheme(), DefaultTransform: cache.TransformStripManagedFields()})
+	if err != nil {
+		return nil, fmt.Errorf("watching the control plane: %w", err)
+	}
+	go func() { _ = watched.Start(ctx) }() // ends with the context
+	for _, object := range objects {
+		if _, err := watched.GetInformer(ctx, object); err != nil {
+			return nil, fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	return watched, nil
 }
 
 // proxyAPI starts the proxy in front of the API server.
