@@ -168,14 +168,11 @@ func (s *stage) changed(ctx context.Context, how string, authority bool, change 
 // follows mounts a newer Secret after a while, as the kubelet does. Until then the one before is served, and from then on the newer one.
 func (s *stage) follows(ctx context.Context, before, after map[string][]byte) error {
 	webhooks, metrics := address(s.ports.Webhook), address(s.ports.Metrics)
-	late := time.After(lag)
 	if err := s.served(ctx, webhooks, before[authorityKey], before["tls.crt"]); err != nil {
 		return err
 	}
-	select {
-	case <-late:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := lab.Pause(ctx, lag); err != nil {
+		return err
 	}
 	if err := s.tls.follow(after); err != nil {
 		return err

@@ -79,13 +79,9 @@ func (p Programs) StartConfigured(ctx context.Context, dir, config string) (addr
 			return "", nil, err
 		}
 	}
-	stop, err = serve(ctx, func(running context.Context) *exec.Cmd {
-		// Samples may be of any time, so they are kept for ever.
-		cmd := exec.CommandContext(running, filepath.Join(p.Dir, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data",
-			"--storage.tsdb.retention.time=100y", "--web.listen-address="+listen)
-		cmd.Dir = dir
-		return cmd
-	}, "http://"+listen, "/-/ready")
+	// Samples may be of any time, so they are kept for ever.
+	stop, err = serve(ctx, dir, "http://"+listen+"/-/ready", filepath.Join(p.Dir, "prometheus"), "--config.file=prometheus.yml",
+		"--storage.tsdb.path=data", "--storage.tsdb.retention.time=100y", "--web.listen-address="+listen)
 	return "http://" + listen, stop, err
 }
 
@@ -116,10 +112,8 @@ func (v VictoriaMetrics) Start(ctx context.Context, dir, samples string) (addres
 		return "", nil, err
 	}
 	address = "http://" + listen
-	stop, err = serve(ctx, func(running context.Context) *exec.Cmd {
-		// Samples may be of any time, so they are kept for ever.
-		return exec.CommandContext(running, filepath.Join(v.Dir, "victoria-metrics"), "-storageDataPath="+dir, "-retentionPeriod=100y", "-httpListenAddr="+listen)
-	}, address, "/health")
+	// Samples may be of any time, so they are kept for ever.
+	stop, err = serve(ctx, dir, address+"/health", filepath.Join(v.Dir, "victoria-metrics"), "-storageDataPath="+dir, "-retentionPeriod=100y", "-httpListenAddr="+listen)
 	if err != nil {
 		return "", nil, err
 	}
@@ -158,10 +152,11 @@ func load(ctx context.Context, address, samples string) error {
 // readyTimeout is how long a start may take.
 const readyTimeout = time.Minute
 
-// serve runs a server until stop, which waits for its end. It returns once the server answers to a path of its address.
-func serve(ctx context.Context, cmd func(context.Context) *exec.Cmd, address, path string) (stop func(), err error) {
+// serve runs a server in a folder until stop, which waits for its end. It returns once the server answers to a URL.
+func serve(ctx context.Context, dir, url, program string, args ...string) (stop func(), err error) {
 	running, cancel := context.WithCancel(ctx)
-	server := cmd(running)
+	server := exec.CommandContext(running, program, args...)
+	server.Dir = dir
 	if err := server.Start(); err != nil {
 		cancel()
 		return nil, fmt.Errorf("start %s: %w", server.Path, err)
@@ -181,7 +176,7 @@ func serve(ctx context.Context, cmd func(context.Context) *exec.Cmd, address, pa
 		case err := <-ended:
 			return false, fmt.Errorf("it ended: %w", err)
 		default:
-			return answers(ctx, address+path), nil
+			return answers(ctx, url), nil
 		}
 	})
 	if err != nil {
