@@ -59,7 +59,7 @@ func runGrowth(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 // grow fills a lab of its own size by size, with controlled pods or with others, and probes it each time. The first point with
 // controlled pods is the one without any.
 func grow(ctx context.Context, b *bench, sizes []int, controlled bool) ([]point, error) {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config, Nodes: 8})
+	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config, Nodes: 8})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ type measurement func(context.Context, *bench, *lab.Lab) ([]Figure, error)
 // inLab returns a load that is measured in a lab of its own.
 func inLab(run measurement) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
+		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config})
 		if err != nil {
 			return nil, err
 		}

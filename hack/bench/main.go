@@ -32,12 +32,17 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
+const (
+	// config is the kustomization to install, plugin the program of the kubectl plugin, results the file of the figures.
+	config  = "config/local"
+	plugin  = "bin/kubectl-altershield"
+	results = "bin/bench.json"
+)
+
 // bench is a run of the benchmark.
 type bench struct {
-	// manager is the manager's program, config the kustomization to install.
-	manager, config string
-	// plugin is the program of the kubectl plugin.
-	plugin string
+	// manager is the manager's program.
+	manager string
 	// profiles is a folder for profiles of the manager, empty for none; pprof is the address where it serves them.
 	profiles, pprof string
 	// other is the program of another manager to compare with, empty for none.
@@ -55,12 +60,9 @@ func main() {
 	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of `batches`, separated by commas; server-10: the test server checks batches of 10; unlabelled-10: finished pods get no label; "+
 		"unchecked-10: no VerificationPolicy; paced-10: two steps, and three checks more")
 	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some five hours")
-	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
 	flag.IntVar(&b.report.Rounds, "rounds", 2, "number of rounds that count; one more runs first and is dropped")
 	flag.StringVar(&b.report.Commit, "commit", "", "commit that is measured, for the report")
 	flag.StringVar(&b.manager, "manager", "bin/manager", "`program` of the manager")
-	flag.StringVar(&b.plugin, "plugin", "bin/kubectl-altershield", "`program` of the kubectl plugin, for the load plugin")
-	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
 	flag.StringVar(&b.other, "other", "", "`program` of another manager to compare with, such as that of the previous commit; empty: none")
 	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which slow it down; empty: none")
 	peers := flag.Bool("peers", false, "compare with Argo Rollouts and Kruise Rollouts, built from their Go modules, which takes some minutes the first time")
@@ -71,10 +73,10 @@ func main() {
 			*loads = strings.Join(loadNames()[1:], ",")
 		}
 	}
-	lab.Main("bench", func(ctx context.Context) error { return b.run(ctx, *loads, *setups, *out, *peers) })
+	lab.Main("bench", func(ctx context.Context) error { return b.run(ctx, *loads, *setups, *peers) })
 }
 
-func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) error {
+func (b *bench) run(ctx context.Context, names, setups string, peers bool) error {
 	var err error
 	if b.setups, err = parseSetups(setups); err != nil {
 		return err
@@ -88,7 +90,7 @@ func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) 
 	if peers {
 		for _, p := range []*peer{argoRollouts(), kruiseRollouts()} {
 			b.logf("building %s", p.name)
-			if err := p.build(ctx, filepath.Dir(out)); err != nil {
+			if err := p.build(ctx, filepath.Dir(results)); err != nil {
 				return err
 			}
 			b.setups = append(b.setups, setup{peer: p})
@@ -122,12 +124,12 @@ func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) 
 		b.logf("%s took %s", load.name, time.Since(begin).Round(time.Second))
 	}
 	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
-	return errors.Join(b.tell(os.Stdout, out), errors.Join(b.failures...))
+	return errors.Join(b.tell(os.Stdout), errors.Join(b.failures...))
 }
 
 // tell prints the figures and writes them to a file.
-func (b *bench) tell(table io.Writer, file string) error {
-	if err := lab.Save(file, b.report); err != nil {
+func (b *bench) tell(table io.Writer) error {
+	if err := lab.Save(results, b.report); err != nil {
 		return err
 	}
 	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in total\n",

@@ -70,7 +70,7 @@ func runPlugin(many, big fleet) measurement {
 			b.logf("%s: %d Deployments of %d pods verified after %s", of.namespace, of.deployments, of.replicas, created.verified.Round(time.Second))
 		}
 		commands := pluginCommands(many, big)
-		took, err := runEach(ctx, commands, b.plugin, l.Plane.Kubeconfig())
+		took, err := runEach(ctx, commands, plugin, l.Plane.Kubeconfig())
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func runRecords(kept chains) measurement {
 		if err != nil {
 			return nil, err
 		}
-		took, err := runEach(ctx, kept.commands(), b.plugin, l.Plane.Kubeconfig())
+		took, err := runEach(ctx, kept.commands(), plugin, l.Plane.Kubeconfig())
 		if err != nil {
 			return nil, err
 		}

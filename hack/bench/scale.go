@@ -47,7 +47,7 @@ const (
 func runScale(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		var figures []Figure
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config, Nodes: scaleNodes})
+		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config, Nodes: scaleNodes})
 		if err != nil {
 			return nil, err
 		}

@@ -221,37 +221,26 @@ func (o Objects) Of(account types.NamespacedName) []Grant {
 
 // Others returns the grants of the roles that are not bound to a ServiceAccount, in a stable order.
 func (o Objects) Others(account types.NamespacedName) []Grant {
-	bound := map[source]bool{}
+	bound := map[Grant]bool{}
 	for _, grant := range o.Of(account) {
 		bound[grant.source()] = true
 	}
-	var left []Grant
+	var others []Grant
 	for _, role := range o.ClusterRoles {
-		left = append(left, o.grants(rbacv1.RoleRef{Kind: "ClusterRole", Name: role.Name}, "")...)
+		others = append(others, o.grants(rbacv1.RoleRef{Kind: "ClusterRole", Name: role.Name}, "")...)
 	}
 	for _, role := range o.Roles {
-		left = append(left, o.grants(rbacv1.RoleRef{Kind: "Role", Name: role.Name}, role.Namespace)...)
+		others = append(others, o.grants(rbacv1.RoleRef{Kind: "Role", Name: role.Name}, role.Namespace)...)
 	}
-	var others []Grant
-	for _, grant := range left {
-		if !bound[grant.source()] {
-			others = append(others, grant)
-		}
-	}
-	return sorted(others)
+	return sorted(slices.DeleteFunc(others, func(grant Grant) bool { return bound[grant.source()] }))
 }
 
-// source identifies a role.
-type source struct {
-	Role
-	namespace string
-}
-
-func (g Grant) source() source {
+// source returns the role alone, with its namespace if it has one.
+func (g Grant) source() Grant {
 	if g.Role.Kind == "ClusterRole" {
-		return source{Role: g.Role}
+		return Grant{Role: g.Role}
 	}
-	return source{g.Role, g.Namespace}
+	return Grant{Role: g.Role, Namespace: g.Namespace}
 }
 
 // names reports whether a binding, in a namespace or cluster-wide, names a ServiceAccount.
