@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -42,8 +40,8 @@ type stage struct {
 	env []string
 	// known has what an earlier command printed, which later ones and their checks have as $name.
 	known map[string]string
-	// watched is the output of the present kubectl --watch.
-	watched *recording
+	// watched has the output of the present kubectl --watch.
+	watched *os.File
 	// scenes is the number of scenes played so far.
 	scenes int
 }
@@ -162,52 +160,45 @@ func tell(text string) step {
 
 // watching takes steps beside a kubectl command with --watch, and shows then what that has printed.
 func watching(line string, steps ...step) step {
-	return func(whole context.Context, s *stage) error {
-		ctx, stop := context.WithCancel(whole)
-		s.watched = &recording{}
-		command := s.command(ctx, line)
+	return func(ctx context.Context, s *stage) (err error) {
+		if s.watched, err = os.CreateTemp("", "altershield-demo-"); err != nil {
+			return fmt.Errorf("keeping what %s prints: %w", line, err)
+		}
+		defer func() { _ = errors.Join(s.watched.Close(), os.Remove(s.watched.Name())) }() // its content was shown
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		command := s.command(watching, line)
 		command.Stdout, command.Stderr = s.watched, s.watched
 		if err := command.Start(); err != nil {
-			stop()
 			return fmt.Errorf("running %s: %w", line, err)
 		}
-		defer func() {
-			stop()
-			_ = command.Wait() // it was just cancelled
-		}()
 		for _, act := range steps {
-			if err := act(whole, s); err != nil {
+			if err := act(ctx, s); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", s.watched)
-		return nil
+		stop()
+		_ = command.Wait() // it was just cancelled
+		printed, err := os.ReadFile(s.watched.Name())
+		fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", printed)
+		return err
 	}
 }
 
 // seen waits until the command with --watch has printed a row.
 func seen(row string) step {
 	return func(ctx context.Context, s *stage) error {
-		return lab.Until(ctx, patience, "a row "+row, func(context.Context) error { return hasRow(row)(s, s.watched.String()) })
+		return lab.Until(ctx, patience, "a row "+row, func(context.Context) error {
+			printed, err := os.ReadFile(s.watched.Name())
+			if err == nil {
+				err = hasRow(row)(s, string(printed))
+			}
+			if err != nil {
+				return fmt.Errorf("%w; it prints:\n%s", err, printed)
+			}
+			return nil
+		})
 	}
-}
-
-// recording is what a command has printed so far.
-type recording struct {
-	mutex  sync.Mutex
-	output bytes.Buffer
-}
-
-func (r *recording) Write(printed []byte) (int, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.output.Write(printed)
-}
-
-func (r *recording) String() string {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.output.String()
 }
 
 // check returns an error unless a command has printed what is wanted.
