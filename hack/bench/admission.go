@@ -203,26 +203,19 @@ func (a admitted) figures(load, setup string) []Figure {
 func (c clients) write(ctx context.Context, kube client.Client, kind written, operation, namespace string, group int) ([]float64, error) {
 	var lock sync.Mutex
 	var took []float64
-	one := func(ctx context.Context, i int) error {
+	err := atOnce(ctx, c.count, c.group, func(ctx context.Context, i int) error {
 		begin := time.Now()
 		err := writeOnce(ctx, kube, kind, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
+		milliseconds := inMilliseconds(time.Since(begin))
 		lock.Lock()
-		defer lock.Unlock()
-		took = append(took, inMilliseconds(time.Since(begin)))
+		took = append(took, milliseconds)
+		lock.Unlock()
+		if err == nil && c.count == 1 {
+			err = lab.Pause(ctx, pace)
+		}
 		return err
-	}
-	if c.count > 1 {
-		return took, atOnce(ctx, c.group, one)
-	}
-	for i := range c.group {
-		if err := one(ctx, i); err != nil {
-			return nil, err
-		}
-		if err := lab.Pause(ctx, pace); err != nil {
-			return nil, err
-		}
-	}
-	return took, nil
+	})
+	return took, err
 }
 
 func writeOnce(ctx context.Context, kube client.Client, kind written, operation, namespace, name string) error {

@@ -88,7 +88,7 @@ func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) 
 	}
 	defer pods.Stop()
 	release := func(ctx context.Context, i int) error { return l.ReleaseStuck(ctx, f.namespace, f.name(i)) }
-	if err := atOnce(ctx, f.deployments, release); err != nil {
+	if err := atOnce(ctx, writers, f.deployments, release); err != nil {
 		return nil, err
 	}
 	seen := newReturns()

@@ -191,7 +191,7 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 
 // added creates a number of objects and returns the heap of a manager that is started then.
 func (r *declaredRest) added(ctx context.Context, count int, object func(name string) (client.Object, error)) (float64, error) {
-	err := atOnce(ctx, count, func(ctx context.Context, i int) error {
+	err := atOnce(ctx, writers, count, func(ctx context.Context, i int) error {
 		created, err := object(fmt.Sprintf("app-%d", i))
 		if err != nil {
 			return err

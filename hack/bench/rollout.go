@@ -185,7 +185,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 	defer workloads.Stop()
 	begin := time.Now()
 	group, grouped := errgroup.WithContext(ctx)
-	group.Go(func() error { return atOnce(grouped, f.deployments, release) })
+	group.Go(func() error { return atOnce(grouped, writers, f.deployments, release) })
 	var took times
 	group.Go(func() error {
 		for {
@@ -260,8 +260,8 @@ func nextOf(ctx context.Context, one, other <-chan watch.Event) (watch.Event, er
 	return event, nil
 }
 
-// atOnce calls do for each number below count, with a few concurrent writers.
-func atOnce(ctx context.Context, count int, do func(context.Context, int) error) error {
+// atOnce calls do for each number below count, with so many concurrent writers.
+func atOnce(ctx context.Context, writers, count int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for i := range count {

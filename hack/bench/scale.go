@@ -90,7 +90,7 @@ func (f fleet) restore(ctx context.Context, l *lab.Lab) error {
 	if err := l.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
 		return err
 	}
-	if err := atOnce(ctx, f.deployments, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
+	if err := atOnce(ctx, writers, f.deployments, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
 		return err
 	}
 	_, err = f.follow(ctx, l, true, "first", func(ctx context.Context, i int) error {

@@ -42,12 +42,8 @@ import (
 // certManager is the namespace of cert-manager, and the name of its release.
 const certManager = "cert-manager"
 
-func certificateKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
-}
-
-func issuerKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}
+func ofCertManager(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: kind}
 }
 
 // installCertManager applies what cert-manager's chart has but its Deployments, and starts its webhook and its cainjector.
@@ -140,9 +136,9 @@ func (s *stage) issue(ctx context.Context) error {
 	}
 	return lab.Until(ctx, patience, "Issuers and Certificates that are Ready", func(ctx context.Context) error {
 		var names []string
-		for _, kind := range []schema.GroupVersionKind{issuerKind(), certificateKind()} {
+		for _, kind := range []string{"Issuer", "Certificate"} {
 			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(kind)
+			list.SetGroupVersionKind(ofCertManager(kind))
 			if err := s.lab.Kube.List(ctx, list, client.InNamespace(operator.Namespace)); err != nil {
 				return err
 			}
@@ -150,7 +146,7 @@ func (s *stage) issue(ctx context.Context) error {
 				if err := ready(&list.Items[i]); err != nil {
 					return err
 				}
-				names = append(names, kind.Kind+" "+list.Items[i].GetName())
+				names = append(names, kind+" "+list.Items[i].GetName())
 			}
 		}
 		s.tell(certManager, "Ready: %v", names)
@@ -160,7 +156,7 @@ func (s *stage) issue(ctx context.Context) error {
 
 // renew has cert-manager renew a Certificate, as cmctl renew does, and waits until it has.
 func (s *stage) renew(ctx context.Context, name string) error {
-	certificate, err := s.get(ctx, certificateKind(), operator.Namespace, name)
+	certificate, err := s.get(ctx, ofCertManager("Certificate"), operator.Namespace, name)
 	if err != nil {
 		return err
 	}
@@ -177,7 +173,7 @@ func (s *stage) renew(ctx context.Context, name string) error {
 		return fmt.Errorf("renewing Certificate %s: %w", name, err)
 	}
 	return lab.Until(ctx, patience, "Certificate "+name+" to be renewed", func(ctx context.Context) error {
-		certificate, err := s.get(ctx, certificateKind(), operator.Namespace, name)
+		certificate, err := s.get(ctx, ofCertManager("Certificate"), operator.Namespace, name)
 		if err != nil {
 			return err
 		}
