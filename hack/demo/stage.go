@@ -114,8 +114,11 @@ func refused(line, text string) step {
 		fmt.Fprintf(s.out, "$ %s\n", s.expand(line))
 		output, err := s.command(ctx, line).CombinedOutput()
 		fmt.Fprintf(s.out, "%s", output)
+		if err == nil {
+			return fmt.Errorf("%s should be refused", s.expand(line))
+		}
 		if exit := new(exec.ExitError); !errors.As(err, &exit) || ctx.Err() != nil {
-			return fmt.Errorf("%s should fail: %w", s.expand(line), errors.Join(err, ctx.Err()))
+			return fmt.Errorf("running %s: %w", s.expand(line), err)
 		}
 		return contains(text)(s, string(output))
 	}
