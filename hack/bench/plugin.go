@@ -145,7 +145,7 @@ type chains struct {
 
 // runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
 func runRecords(kept chains) measurement {
-	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+	return func(ctx context.Context, _ *bench, l *lab.Lab) ([]Figure, error) {
 		if err := l.Namespace(ctx, recordsNamespace, true); err != nil {
 			return nil, err
 		}
