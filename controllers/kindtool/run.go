@@ -34,7 +34,8 @@ const usage = `Usage:
   manager kind infer [--version v1] <crd.yaml>
         Print the ControlledKind that a CustomResourceDefinition suggests, and the ClusterRole that the operator needs for it.
   manager kind test --kind <kind.yaml> [--crd <crd.yaml>] [-f <new.yaml>] [--old <old.yaml>]
-        Print the effects of creating (-f), updating (-f and --old) or deleting (--old) an object. Exits with 1 if it is denied.
+        Print the effects of creating (-f), updating (-f and --old) or deleting (--old) an object. Exits with 1 if it is denied. The user is
+        "kind test" of the group system:authenticated.
   manager kind policy --kind <kind.yaml> [--crd <crd.yaml>]
         Print the rules of a ControlledKind as a ValidatingAdmissionPolicy, which is enforced while the operator is down.
 The file - is the standard input. Without --crd, the paths of the ControlledKind are not checked against a schema.

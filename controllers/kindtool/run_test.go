@@ -110,6 +110,24 @@ pods: none; reported instead: 10.0.0.2, 10.0.0.3
 ` + nothingHolds + `health: Current (spec.health.current is true)
 rules: passed
 `, ""},
+		{"what a rule says of the request", "test --kind kind -f new", map[string]string{"new": clone, "kind": `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ControlledKind
+metadata: {name: clonesets.apps.kruise.io}
+spec:
+  mode: Enforce
+  release: {templates: [spec.template]}
+  rules:
+  - {name: by-hand, operations: [CREATE], message: no user creates one, expression: "!('system:authenticated' in request.userInfo.groups) || request.userInfo.username == 'robot'"}
+  - {name: in-v1, operations: [CREATE], message: not in this version, expression: "request.requestKind.version == 'v1alpha1' && request.requestResource.resource == 'clonesets'"}
+  - {name: for-real, operations: [CREATE], message: not for real, expression: "!request.dryRun"}
+`}, `
+creation of CloneSet web
+release: yes, version 0ac1ff7edc4b3380391c2d5c71eca3ab; changed: /spec/template
+pods: those that it controls, directly or through ReplicaSet.apps, StatefulSet.apps, Job.batch, limited to the release by the label admission-webhook-altershield.antgroup.com/version=0ac1ff7edc4b3380391c2d5c71eca3ab
+` + nothingHolds + `health: Unknown (the object has no status)
+rule by-hand: no user creates one
+`, "denied: no user creates one"},
 		{"a deletion", "test --kind samples/kubernetescluster.yaml --old old", map[string]string{"old": cluster}, `
 deletion of KubernetesCluster dev
 ` + observes + `health: Current (spec.health.current is true)

@@ -25,6 +25,7 @@ import (
 	"strconv"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -33,6 +34,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
+
+// user is the name of the user who makes the request.
+const user = "kind test"
 
 // Request has the files of a request to try. Kind has the ControlledKind, CRD its definition, which may be empty. Old is empty for a creation,
 // New for a deletion.
@@ -147,10 +151,12 @@ func (r request) operation() string {
 func (r request) admission() *admissionv1.AdmissionRequest {
 	operations := map[string]admissionv1.Operation{"creation": admissionv1.Create, "update": admissionv1.Update, "deletion": admissionv1.Delete}
 	kind := r.kind.GroupVersionKind()
+	asked := metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}
+	resource := metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: r.kind.Resource()}
 	return &admissionv1.AdmissionRequest{
 		Operation: operations[r.operation()], Name: r.object().GetName(), Namespace: r.object().GetNamespace(),
-		Kind:     metav1.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind},
-		Resource: metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: r.kind.Resource()},
+		Kind: asked, Resource: resource, RequestKind: &asked, RequestResource: &resource,
+		UserInfo: authenticationv1.UserInfo{Username: user, Groups: []string{"system:authenticated"}}, DryRun: new(false),
 	}
 }
 
@@ -210,7 +216,7 @@ func (t Tool) admit(effects *Effects, tried request, version string) (*unstructu
 		annotations = map[string]string{}
 	}
 	release := decide.NextRelease(annotations)
-	record, err := json.Marshal(appv1alpha1.ReleaseRecord{User: "kind test", Time: metav1.NewTime(t.Now()), Version: version, Release: release})
+	record, err := json.Marshal(appv1alpha1.ReleaseRecord{User: user, Time: metav1.NewTime(t.Now()), Version: version, Release: release})
 	if err != nil {
 		return nil, fmt.Errorf("writing the record of the release: %w", err)
 	}
