@@ -109,29 +109,36 @@ func failed(record *appv1alpha1.ChangeWorkload) map[string]bool {
 	return policies
 }
 
-// Reconcile writes the status of every VerificationPolicy that changed.
+// Reconcile creates the policy builtin, and writes the status of every VerificationPolicy that changed, also where that one is denied.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	if err := r.introduce(ctx); err != nil {
+	introduced := r.introduce(ctx)
+	wait, err := r.report(ctx)
+	if err = errors.Join(introduced, err); err != nil {
 		return ctrl.Result{}, err
 	}
+	return ctrl.Result{RequeueAfter: wait}, nil
+}
+
+// report writes the status of the policies, and returns when to look again, 0 if there are none.
+func (r *Reconciler) report(ctx context.Context) (again time.Duration, err error) {
 	var policies appv1alpha1.VerificationPolicyList
 	if err := r.Client.List(ctx, &policies); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing the VerificationPolicies: %w", err)
+		return 0, fmt.Errorf("listing the VerificationPolicies: %w", err)
 	}
 	if len(policies.Items) == 0 {
-		return ctrl.Result{}, nil
+		return 0, nil
 	}
 	workloads, err := r.workloads(ctx)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	failures, err := r.failures(ctx)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	sources, err := r.sources(ctx)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	var errs []error
 	for i := range policies.Items {
@@ -144,7 +151,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		policy.Status = status(policy, r.Namespace, facts, r.Clock.Now())
 		errs = append(errs, statuspatch.Write(ctx, r.Client, before, policy))
 	}
-	return ctrl.Result{RequeueAfter: recheck}, errors.Join(errs...)
+	return recheck, errors.Join(errs...)
 }
 
 // facts are what is known of a policy beside its spec.

@@ -213,6 +213,19 @@ func TestReconcileReturnsErrors(t *testing.T) {
 	}
 }
 
+func TestReconcileWritesTheStatusWhileThePolicyBuiltinIsDenied(t *testing.T) {
+	g := NewWithT(t)
+	kube := interceptor.NewClient(testkit.NewFake(t, webhooks(), policy("shop", "own")), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return errors.New("exceeded quota")
+		},
+	})
+	result, err := newReconciler(t, kube).Reconcile(t.Context(), ctrl.Request{})
+	g.Expect(err).To(MatchError("creating VerificationPolicy altershieldoperator-system/builtin: exceeded quota"))
+	g.Expect(result).To(BeZero())
+	g.Expect(meta.IsStatusConditionTrue(find(t, kube, "shop", "own").Status.Conditions, "Ready")).To(BeTrue())
+}
+
 func TestReconcileReturnsWhatItCantList(t *testing.T) {
 	for kind, expected := range map[string]string{
 		"VerificationPolicyList": "listing the VerificationPolicies: the cache isn't filled",
