@@ -421,6 +421,32 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 	}
 }
 
+func TestReconcileResumesTheOtherRolloutsIfOneCanNotBeResumed(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	stuck := b.held()
+	other := stuck.DeepCopy()
+	other.SetName("zeta")
+	other.SetResourceVersion("")
+	g.Expect(b.kube.Create(t.Context(), other)).To(Succeed())
+	b.enforce()
+	b.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
+		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if object.GetName() == "web" {
+				return errors.New("a policy denies it")
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+	})
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.compile(b.catalog)
+	_, err := b.Reconcile(t.Context(), ctrl.Request{})
+	g.Expect(err).To(MatchError("patching Gadget shop/web: a policy denies it"))
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(other), other)).To(Succeed())
+	g.Expect(other.Object["spec"]).To(HaveKeyWithValue("paused", false))
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{})).To(Succeed(), "it waits for the one that is held")
+}
+
 func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

@@ -163,15 +163,17 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 	if err != nil {
 		return 0, err
 	}
+	var failed []error
 	for _, object := range held {
 		if _, err := workloadpatch.Apply(ctx, r.Client, r.Live, kind, object, workloadpatch.LetGo(kind, object)); err != nil {
-			return resumed, err
+			failed = append(failed, err) // it must not keep others held
+			continue
 		}
 		ctrl.LoggerFrom(ctx).Info("Resumed a held rollout of a kind that leaves change control",
 			"kind", kind.GroupVersionKind().Kind, "namespace", object.GetNamespace(), "name", object.GetName())
 		resumed++
 	}
-	return resumed, nil
+	return resumed, errors.Join(failed...)
 }
 
 // paces reports whether releases of a kind that runs are still paced, or pods of the present ones wait at gates, as the cache shows. The controller of
