@@ -444,7 +444,8 @@ func TestReconcileResumesTheOtherRolloutsIfOneCanNotBeResumed(t *testing.T) {
 	g.Expect(err).To(MatchError("patching Gadget shop/web: a policy denies it"))
 	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(other), other)).To(Succeed())
 	g.Expect(other.Object["spec"]).To(HaveKeyWithValue("paused", false))
-	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{})).To(Succeed(), "it waits for the one that is held")
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False Releasing"), "it waits for the one that is held")
+	g.Expect(b.message(gadgets, "Ready")).To(Equal("patching Gadget shop/web: a policy denies it"))
 }
 
 func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) {

@@ -105,7 +105,8 @@ func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.Control
 	if controlled.DeletionTimestamp != nil || !workload.IsEnforced(controlled) {
 		var err error
 		if seen.releasing, wait, err = r.release(ctx, controlled, seen, admission); err != nil {
-			return 0, err
+			seen.releasing = &problem{appv1alpha1.ReasonReleasing, err.Error()}
+			return 0, errors.Join(err, r.report(ctx, controlled, seen, admission))
 		}
 	}
 	if wait == 0 && seen.releasing == nil && seen.isObservable(controlled) && r.Runner.State(controlled.Name).Kind == nil {
