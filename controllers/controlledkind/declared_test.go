@@ -597,6 +597,20 @@ func TestReconcileReviewsThePermissionsOfADeclaredKindThatRuns(t *testing.T) {
 	g.Expect(b.called()).To(ContainElement(calledGadgets))
 }
 
+func TestReconcileReviewsThePermissionsOfADeclaredKindThatIsCreatedAgain(t *testing.T) {
+	g := NewWithT(t)
+	b, withdraw := newFakeBench(t)
+	b.enforce()
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.settle()
+	withdraw(true)
+	again := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets, UID: "again"}}
+	g.Expect(yaml.Unmarshal([]byte(enforcedGadgets), &again.Spec)).To(Succeed())
+	g.Expect(b.kube.Create(t.Context(), again)).To(Succeed())
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False PermissionMissing"))
+}
+
 func TestReconcileWaitsForACRDThatKeepsTheVersionLabel(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

@@ -103,6 +103,8 @@ func (r *Reconciler) isCompiled(list []appv1alpha1.ControlledKind) bool {
 
 // permission is the result of a review.
 type permission struct {
+	// of is the ControlledKind: one that is created again has the same generation, and may lack its ClusterRole.
+	of         types.UID
 	generation int64
 	// writes reports whether those to write were reviewed.
 	writes  bool
@@ -116,7 +118,7 @@ type permission struct {
 func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.ControlledKind, kind workload.Kind) (permission, error) {
 	writes := !workload.IsObserved(controlled) || controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind)
 	known, found := r.permissions[controlled.Name]
-	isKnown := found && known.generation == controlled.Generation && known.writes == writes
+	isKnown := found && known.of == controlled.UID && known.generation == controlled.Generation && known.writes == writes
 	if isKnown && (known.until.IsZero() || r.Clock.Now().Before(known.until)) {
 		return known, nil
 	}
@@ -124,7 +126,7 @@ func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.Control
 	if err != nil {
 		return permission{}, err
 	}
-	known = permission{generation: controlled.Generation, writes: writes}
+	known = permission{of: controlled.UID, generation: controlled.Generation, writes: writes}
 	for i := range needed {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &needed[i]}}
 		if err := r.Direct.Create(ctx, review); err != nil {
