@@ -175,12 +175,22 @@ func declare(compiler *declared.Compiler, controlled *appv1alpha1.ControlledKind
 		served: "the API server serves " + definition.GroupVersionKind.GroupVersion().String(), role: declared.ClusterRole(definition),
 	}
 	kind, problems := compiler.Compile(controlled, definition)
-	if len(problems) > 0 {
+	if problems = append(uncontrollable(controlled, definition), problems...); len(problems) > 0 {
 		found.invalid, found.problem = problems, &problem{appv1alpha1.ReasonDeclarationInvalid, describeProblems(problems)}
 		return found
 	}
 	found.kind = kind
 	return found
+}
+
+// uncontrollable returns why a kind can't be controlled, whatever is declared. The policy for the operator's webhooks denies those of groups
+// *.k8s.io, and the webhooks of all other kinds with them. One that is being deleted may be controlled already.
+func uncontrollable(controlled *appv1alpha1.ControlledKind, definition declared.Definition) field.ErrorList {
+	if workload.IsEnforced(controlled) && strings.HasSuffix(definition.GroupVersionKind.Group, ".k8s.io") {
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "mode"), controlled.Spec.Mode,
+			"the operator may not write webhooks for the groups *.k8s.io: use Observe")}
+	}
+	return nil
 }
 
 func absent(format string, arguments ...any) declaration {

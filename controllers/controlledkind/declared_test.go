@@ -356,6 +356,39 @@ func TestReconcileReportsTheFaultsOfADeclaration(t *testing.T) {
 	g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Admitted", "True WebhooksConfigured"))
 }
 
+func TestDeclareRefusesWhatCanNotBeControlled(t *testing.T) {
+	deleted := ptr.To(metav1.Now())
+	compiler, err := declared.NewCompiler()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for name, row := range map[string]struct {
+		group, scope string
+		mode         appv1alpha1.ControlledKindMode
+		deleted      *metav1.Time
+		problem      string
+	}{
+		"a group whose webhooks the operator may not write": {"gateway.networking.k8s.io", "Namespaced", "Enforce", nil,
+			`spec.mode: Invalid value: "Enforce": the operator may not write webhooks for the groups *.k8s.io: use Observe`},
+		"but not where nothing is written":     {"gateway.networking.k8s.io", "Namespaced", "Observe", nil, ""},
+		"nor where it ends":                    {"gateway.networking.k8s.io", "Namespaced", "Enforce", deleted, ""},
+		"nor another group of the same ending": {"cluster.x-k8s.io", "Namespaced", "Enforce", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, crd := NewWithT(t), gadgetDefinition(t)
+			crd.Spec.Group, crd.Spec.Scope = row.group, apiextensionsv1.ResourceScope(row.scope)
+			found := declare(compiler, &appv1alpha1.ControlledKind{
+				ObjectMeta: metav1.ObjectMeta{Name: "gadgets." + row.group, DeletionTimestamp: row.deleted}, Spec: appv1alpha1.ControlledKindSpec{Mode: row.mode},
+			}, crd)
+			if row.problem == "" {
+				g.Expect(found.invalid).To(BeEmpty())
+				g.Expect(found.kind).NotTo(BeNil())
+				return
+			}
+			g.Expect(found.kind).To(BeNil())
+			g.Expect(found.problem).To(Equal(&problem{"DeclarationInvalid", row.problem}))
+		})
+	}
+}
+
 // held creates a gadget whose rollout the operator holds.
 func (b *bench) held() *unstructured.Unstructured {
 	b.Helper()
