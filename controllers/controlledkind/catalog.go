@@ -183,10 +183,17 @@ func declare(compiler *declared.Compiler, controlled *appv1alpha1.ControlledKind
 	return found
 }
 
-// uncontrollable returns why a kind can't be controlled, whatever is declared. The policy for the operator's webhooks denies those of groups
-// *.k8s.io, and the webhooks of all other kinds with them. One that is being deleted may be controlled already.
+// uncontrollable returns why a kind can't be controlled, whatever is declared: cluster-scoped objects are in no namespace that could be opted in. The
+// policy for the operator's webhooks denies those of groups *.k8s.io, and the webhooks of all other kinds with them. A kind that is being deleted
+// may be controlled already.
 func uncontrollable(controlled *appv1alpha1.ControlledKind, definition declared.Definition) field.ErrorList {
-	if workload.IsEnforced(controlled) && strings.HasSuffix(definition.GroupVersionKind.Group, ".k8s.io") {
+	switch {
+	case controlled.DeletionTimestamp != nil:
+		return nil
+	case !definition.Namespaced:
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), controlled.Name,
+			"its objects are cluster-scoped: only objects in namespaces that are opted in can be controlled")}
+	case workload.IsEnforced(controlled) && strings.HasSuffix(definition.GroupVersionKind.Group, ".k8s.io"):
 		return field.ErrorList{field.Invalid(field.NewPath("spec", "mode"), controlled.Spec.Mode,
 			"the operator may not write webhooks for the groups *.k8s.io: use Observe")}
 	}

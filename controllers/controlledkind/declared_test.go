@@ -368,7 +368,10 @@ func TestDeclareRefusesWhatCanNotBeControlled(t *testing.T) {
 	}{
 		"a group whose webhooks the operator may not write": {"gateway.networking.k8s.io", "Namespaced", "Enforce", nil,
 			`spec.mode: Invalid value: "Enforce": the operator may not write webhooks for the groups *.k8s.io: use Observe`},
-		"but not where nothing is written":     {"gateway.networking.k8s.io", "Namespaced", "Observe", nil, ""},
+		"cluster-scoped objects": {"example.com", "Cluster", "Observe", nil,
+			`metadata.name: Invalid value: "gadgets.example.com": its objects are cluster-scoped: only objects in namespaces that are opted in can be controlled`},
+		"but not where they end":               {"example.com", "Cluster", "Enforce", deleted, ""},
+		"nor where nothing is written":         {"gateway.networking.k8s.io", "Namespaced", "Observe", nil, ""},
 		"nor where it ends":                    {"gateway.networking.k8s.io", "Namespaced", "Enforce", deleted, ""},
 		"nor another group of the same ending": {"cluster.x-k8s.io", "Namespaced", "Enforce", nil, ""},
 	} {
