@@ -356,6 +356,12 @@ func TestValidatorDeniesWhatBreaksARule(t *testing.T) {
 	}
 }
 
+func TestValidatorNamesAnObjectThatIsDeletedWithItsCollection(t *testing.T) {
+	response := judge(t, clusters(t), "DELETE", "", objectOf(t, cluster), nil)
+	NewWithT(t).Expect(response.Result.Message).To(Equal(
+		"kubernetescluster prod: name the cluster in the annotation altershield.defense.antgroup.com/delete to delete it"))
+}
+
 func TestValidatorCountsWhatBreaksARule(t *testing.T) {
 	stamped := stampedCluster(versionOfCluster, "4")
 	doubled := field([]any{object{"ip": "10.0.0.1"}}, "nodeList", "spec", "cluster")

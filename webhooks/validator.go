@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -63,6 +64,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 	if !v.controls(oldObject, updatedObject) {
 		return admission.Allowed("")
 	}
+	request.Name = cmp.Or(updatedObject, oldObject).GetName() // the request has none where a whole collection is deleted, as with a namespace
 	if violations := v.violations(request, oldObject, updatedObject); len(violations) > 0 {
 		v.countViolation(ctx, request, oldObject, updatedObject)
 		return denied(string(metav1.StatusReasonForbidden), v.phrase(request)+": "+strings.Join(violations, "; "))
