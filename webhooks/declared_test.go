@@ -181,6 +181,14 @@ func TestDefaulterStampsEveryTemplate(t *testing.T) {
 		"not before its first release")
 }
 
+func TestDefaulterKeepsLabelsOfATemplateThatAreNoStrings(t *testing.T) {
+	g := NewWithT(t)
+	labels := map[string]any{"app": "llm", "team": nil, "tier": 1.0}
+	created := objectOf(t, group, field(labels, "labels", "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata"))
+	stamped := at(mutated(t, groups(t), nil, created), "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata", "labels")
+	g.Expect(stamped).To(And(HaveKeyWithValue("app", "llm"), HaveKeyWithValue("team", BeNil()), HaveKeyWithValue("tier", 1.0), HaveKey(versionKey)))
+}
+
 func TestDefaulterLetsAHeldGroupGoOnWithTheNextRelease(t *testing.T) {
 	stopped := field(float64(2147483647), "partition", "spec", "rolloutStrategy", "rollingUpdateConfiguration")
 	holding := all(stampedGroup(versionOfGroup, "4"), suspended, held("4"), stopped,

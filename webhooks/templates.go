@@ -39,10 +39,23 @@ func newTemplateMarks(kind workload.Kind, object map[string]any) map[string]temp
 	templates := map[string]templateMarks{}
 	for _, pointer := range workload.Templates(kind, object) {
 		template, _ := jsonpointer.Find(object, jsonpointer.Keys(pointer)...).(map[string]any)
-		labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
-		templates[pointer] = templateMarks{labels: labels, hasMetadata: podtemplate.At(template)["metadata"] != nil}
+		templates[pointer] = templateMarks{labels: labelsOf(template), hasMetadata: podtemplate.At(template)["metadata"] != nil}
 	}
 	return templates
+}
+
+// labelsOf returns the labels of a pod template. A CRD without a schema of it lets others pass that are no strings, such as null: they stay as
+// they are.
+func labelsOf(template map[string]any) map[string]string {
+	fields, _, _ := unstructured.NestedFieldNoCopy(template, "metadata", "labels")
+	given, _ := fields.(map[string]any)
+	labels := make(map[string]string, len(given))
+	for key, value := range given {
+		if text, ok := value.(string); ok {
+			labels[key] = text
+		}
+	}
+	return labels
 }
 
 // stampTemplates sets the version of all templates.
