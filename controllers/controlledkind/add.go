@@ -25,6 +25,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -97,6 +98,8 @@ type Reconciler struct {
 
 	// permissions are the reviewed permissions by the name of the ControlledKind.
 	permissions map[string]permission
+	// ended are the ControlledKinds that left change control after their kind had run, by name.
+	ended map[string]types.UID
 }
 
 // Runner runs declared kinds, with a cache and controllers for each.

@@ -530,6 +530,44 @@ func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) 
 	g.Expect(apierrors.IsNotFound(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{}))).To(BeTrue())
 }
 
+func TestReconcileRunsADeclaredKindThatLeavesOnceMoreAfterARestart(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	gadget := b.held()
+	b.install()
+	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets, UID: "g-1"}}
+	g.Expect(yaml.Unmarshal([]byte(enforcedGadgets), &controlled.Spec)).To(Succeed())
+	g.Expect(b.kube.Create(t.Context(), controlled)).To(Succeed())
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	owner := []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: "web", UID: gadget.GetUID(), Controller: ptr.To(true)}}
+	record := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "gadgets.web--x--0123456789abcdef0123456789abcdef", OwnerReferences: owner},
+		Status:     appv1alpha1.ChangeWorkloadStatus{Conditions: []metav1.Condition{{Type: "Paced", Status: "True", Reason: "StepRunning"}}},
+	}
+	g.Expect(b.kube.Create(t.Context(), record)).To(Succeed())
+	g.Expect(b.kube.Delete(t.Context(), controlled)).To(Succeed())
+	b.compile(b.catalog)
+	*b.runner = fakeRunner{} // of another process
+	waits := func(message string) {
+		result, err := b.Reconcile(t.Context(), ctrl.Request{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.RequeueAfter).To(Equal(time.Second))
+		g.Expect(b.message(gadgets, "Ready")).To(Equal(message))
+		g.Expect(b.runner.calls).To(Equal([]string{"start"}))
+	}
+	waits("the cache doesn't hold the workloads of this kind yet, whose releases may be paced")
+	b.runner.synced = true
+	waits("the paced releases are being rolled out to all pods")
+
+	record.Status.Conditions[0].Status, record.Status.Conditions[0].Reason = "False", "NotControlled"
+	g.Expect(b.kube.Status().Update(t.Context(), record)).To(Succeed())
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
+	g.Expect(apierrors.IsNotFound(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{}))).To(BeTrue())
+}
+
 func TestHeldReadsWholeObjectsOnlyOfThoseWithTheAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

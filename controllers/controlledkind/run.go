@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -87,15 +88,29 @@ func (r *Reconciler) runOne(ctx context.Context, controlled *appv1alpha1.Control
 	if state.Failure != nil {
 		return state.Failure // the next attempt comes later and later
 	}
-	if state.Kind != nil || wanted == nil {
+	if state.Kind != nil {
+		return nil
+	}
+	if wanted == nil && r.leavesUnseen(controlled, seen) {
+		wanted = seen.kind
+	}
+	if wanted == nil {
 		return nil
 	}
 	if workload.IsEnforced(controlled) {
+		delete(r.ended, controlled.Name)
 		if err := r.setFinalizer(ctx, controlled, true); err != nil {
 			return err
 		}
 	}
 	return r.Runner.Start(wanted)
+}
+
+// leavesUnseen reports whether a declared kind leaves change control and has not run since this process began. It runs once more: without it, nothing
+// ends the paces of its releases, and nothing opens the gates of their pods.
+func (r *Reconciler) leavesUnseen(controlled *appv1alpha1.ControlledKind, seen *observation) bool {
+	return seen.declared && seen.mayRun() && !workload.IsEnforced(controlled) &&
+		controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind) && r.ended[controlled.Name] != controlled.UID
 }
 
 // release lets the workloads of a declared kind go on that the operator holds, once the webhooks aren't called any more. Then it ends the
@@ -127,15 +142,27 @@ func (r *Reconciler) release(
 			return nil, 0, err
 		}
 		state := r.Runner.State(controlled.Name)
+		if !state.Synced && r.leavesUnseen(controlled, &seen) {
+			return &problem{appv1alpha1.ReasonReleasing, "the cache doesn't hold the workloads of this kind yet, whose releases may be paced"}, releaseAgain, nil
+		}
 		if paced, err := r.paces(ctx, state); err != nil || paced {
 			return &problem{appv1alpha1.ReasonReleasing, "the paced releases are being rolled out to all pods"}, releaseAgain, err
 		}
 		if released > 0 || state.Kind != nil {
-			r.Runner.Stop(controlled.Name)
+			r.end(controlled)
 			return &problem{appv1alpha1.ReasonReleasing, "the rollouts that the operator holds are being resumed"}, releaseAgain, nil
 		}
 	}
 	return nil, 0, r.setFinalizer(ctx, controlled, false)
+}
+
+// end ends a declared kind whose paced releases were rolled out.
+func (r *Reconciler) end(controlled *appv1alpha1.ControlledKind) {
+	r.Runner.Stop(controlled.Name)
+	if r.ended == nil {
+		r.ended = map[string]types.UID{}
+	}
+	r.ended[controlled.Name] = controlled.UID
 }
 
 // mayHold reports whether the operator may hold rollouts of a kind that it lacks permissions for: it decides by what the cache of the kind last
