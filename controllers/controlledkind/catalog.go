@@ -126,6 +126,9 @@ func (c *Catalog) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, err
 	}
 	c.learn(ctx, controlled.Name, found)
+	if found.problem != nil && found.problem.reason == appv1alpha1.ReasonPermissionMissing {
+		return ctrl.Result{RequeueAfter: reviewAgain}, nil // no event shows that it is granted
+	}
 	return ctrl.Result{}, nil
 }
 

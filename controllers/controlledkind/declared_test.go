@@ -717,6 +717,21 @@ func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start", "stop", "start"}))
 }
 
+func TestCatalogLooksAgainOnceItMayReadTheCRD(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.catalog.Live = interceptor.NewClient(b.kube, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, gadgets, errors.New("no rule"))
+		},
+	})
+	result, err := b.catalog.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: gadgets}})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(time.Minute))
+}
+
 func TestCatalogIsReadyOnceAllKindsWereCompiled(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
