@@ -60,7 +60,7 @@ func (v *Validator) Handle(ctx context.Context, request review.Request) review.R
 		}
 	}
 	problems, warnings := v.check(ctx, &controlled)
-	if len(problems) == 0 {
+	if problems = append(problems, checkLever(&old, controlled.Spec)...); len(problems) == 0 {
 		return review.Allowed("").WithWarnings(warnings...)
 	}
 	denial := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, controlled.Name, problems).Status()
@@ -74,6 +74,16 @@ func declaresNothing(old, updated appv1alpha1.ControlledKindSpec) bool {
 		old.Mode = updated.Mode
 	}
 	return equality.Semantic.DeepEqual(old, updated)
+}
+
+// checkLever returns the problem of other fields that hold rollouts while the present ones do: nothing would resume those rollouts.
+func checkLever(old *appv1alpha1.ControlledKind, updated appv1alpha1.ControlledKindSpec) field.ErrorList {
+	isSame := equality.Semantic.DeepEqual(old.Spec.Hold, updated.Hold) && equality.Semantic.DeepEqual(old.Spec.Pace, updated.Pace)
+	if isSame || old.Status.Counts.Held == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "hold"), fmt.Sprintf("the present fields hold rollouts (%d), which others could not resume: "+
+		"wait until status.counts.held is 0, or first set nothing but the mode Observe, which resumes them", old.Status.Counts.Held))}
 }
 
 // check returns the problems of a ControlledKind, and what to warn of if there are none.

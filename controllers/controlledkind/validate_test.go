@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -35,6 +36,7 @@ import (
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
@@ -150,6 +152,36 @@ func TestValidatorAdmitsUpdatesThatDeclareNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			g.Expect(validator.Handle(t.Context(), applied(t, gadgets, row.old, row.spec)).Allowed).To(Equal(row.allowed))
+		})
+	}
+}
+
+func TestValidatorKeepsTheFieldsThatHoldRollouts(t *testing.T) {
+	const others = `{version: v1, mode: Enforce, release: {templates: [spec.template]}, hold: [{path: spec.replicas, value: 0}]}`
+	for name, row := range map[string]struct {
+		held   int
+		spec   string
+		denial string
+	}{
+		"others while they hold one": {1, others, `spec.hold: Forbidden: the present fields hold rollouts (1), which others could not resume: ` +
+			`wait until status.counts.held is 0, or first set nothing but the mode Observe, which resumes them`},
+		"others while they hold none":         {0, others, ""},
+		"the mode that ends what they do":     {1, strings.Replace(enforcedGadgets, "Enforce", "Observe", 1), ""},
+		"another release while they hold one": {1, strings.Replace(enforcedGadgets, "release: {", "release: {fields: [spec.replicas], ", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, request := NewWithT(t), applied(t, gadgets, enforcedGadgets, row.spec)
+			var old appv1alpha1.ControlledKind
+			g.Expect(json.Unmarshal(request.OldObject.Raw, &old)).To(Succeed())
+			old.Status.Counts.Held = int32(row.held)
+			text, err := json.Marshal(old)
+			g.Expect(err).NotTo(HaveOccurred())
+			request.OldObject.Raw = text
+			response := newValidator(t, gadgetDefinition(t)).Handle(t.Context(), request)
+			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			if row.denial != "" {
+				g.Expect(response.Result.Message).To(ContainSubstring(row.denial))
+			}
 		})
 	}
 }
