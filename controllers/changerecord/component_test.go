@@ -227,11 +227,15 @@ func TestRecordOfAReleaseAfterThatOfALaterOne(t *testing.T) {
 
 func TestRecordHasTheApprovalsOfTheRelease(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
-	for name, number := range map[string]int64{"carol": 1, "dave": 2} {
+	for name, of := range map[string]struct {
+		number int64
+		uid    types.UID
+	}{"carol": {1, "d-1"}, "dave": {2, "d-1"}, "erin": {1, "d-2"}} {
 		approval := &appv1alpha1.ChangeApproval{
 			ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
 			Spec: appv1alpha1.ChangeApprovalSpec{
-				Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: testkit.Version, Release: number, ApprovedBy: name,
+				Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: testkit.Version, Release: of.number, ApprovedBy: name,
+				UID: of.uid,
 			},
 		}
 		g.Expect(b.kube.Create(t.Context(), approval)).To(Succeed())

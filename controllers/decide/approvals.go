@@ -35,9 +35,8 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 	for i := range pace.Approvals {
 		approval := &pace.Approvals[i]
 		spec := &approval.Spec
-		concerns := spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 		switch {
-		case !concerns || approval.DeletionTimestamp != nil || spec.ApprovedBy == "":
+		case !isOfRelease(spec, workload) || approval.DeletionTimestamp != nil || spec.ApprovedBy == "":
 		case spec.Decision == appv1alpha1.DecisionDeny: // also of a user whom the policy doesn't name any more: a denial ends when it is withdrawn
 			if denial == nil || approval.Name < denial.Name {
 				denial = approval
@@ -49,6 +48,11 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 	}
 	slices.Sort(users)
 	return users, denial
+}
+
+// isOfRelease reports whether a ChangeApproval names a release.
+func isOfRelease(spec *appv1alpha1.ChangeApprovalSpec, workload *appv1alpha1.ChangeWorkload) bool {
+	return spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 }
 
 // MayApprove reports whether the approvers of a ReleasePolicy, nil for all, include a user who is in some groups. Service accounts have to be

@@ -318,11 +318,12 @@ func recordedPods(failed []appv1alpha1.PodSummary) []appv1alpha1.RecordedPod {
 	return pods
 }
 
-// ApprovalsOf returns the ChangeApprovals of a release.
+// ApprovalsOf returns the ChangeApprovals of a release. Another workload may have a release of the same number and version: one with the same pod
+// template, or one of this name that was deleted.
 func ApprovalsOf(workload *appv1alpha1.ChangeWorkload, approvals []appv1alpha1.ChangeApproval) []appv1alpha1.ChangeApproval {
 	var own []appv1alpha1.ChangeApproval
 	for i := range approvals {
-		if spec := &approvals[i].Spec; spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release {
+		if isOfRelease(&approvals[i].Spec, workload) {
 			own = append(own, approvals[i])
 		}
 	}

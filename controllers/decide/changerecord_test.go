@@ -308,6 +308,22 @@ func TestNewChangeRecordEndsWithTheVerdict(t *testing.T) {
 	}
 }
 
+func TestApprovalsOfLeavesOutThoseOfAnotherWorkloadWithTheSameTemplate(t *testing.T) {
+	workload := ended("Success", "AllPodsPassed")
+	var approvals []appv1alpha1.ChangeApproval
+	for _, spec := range []appv1alpha1.ChangeApprovalSpec{
+		{ApprovedBy: "bob", UID: "d-1", Release: 3, Version: "6a8ff823a5011291b0f02a1d83c2222d"},
+		{ApprovedBy: "carol", UID: "d-2", Release: 3, Version: "6a8ff823a5011291b0f02a1d83c2222d"},
+		{ApprovedBy: "dave", UID: "d-1", Release: 2, Version: "6a8ff823a5011291b0f02a1d83c2222d"},
+		{ApprovedBy: "erin", UID: "d-1", Release: 3, Version: "c6c45d23c098bdf181853a85b60b5d74"},
+	} {
+		approvals = append(approvals, appv1alpha1.ChangeApproval{Spec: spec})
+	}
+	found := ApprovalsOf(workload, approvals)
+	NewWithT(t).Expect(found).To(HaveLen(1))
+	NewWithT(t).Expect(found[0].Spec.ApprovedBy).To(Equal("bob"))
+}
+
 func TestNewChangeRecordStaysSmall(t *testing.T) {
 	g, workload := NewWithT(t), ended("Suspend", "PodsFailed")
 	workload.Spec.ReleasedBy = strings.Repeat("a", 1000)
