@@ -201,8 +201,21 @@ func Of(workload *appv1alpha1.ChangeWorkload, begun Beginnings, since time.Time)
 	return found.events
 }
 
-// Compare orders events by time.
-func Compare(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Release, b.Release)) }
+// Compare orders events by time. Times are of whole seconds: of those of a release at the same one, the beginning comes first, then the checks of
+// batches, and then what became of the release by them.
+func Compare(a, b Event) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Release, b.Release), cmp.Compare(a.rank(), b.rank()))
+}
+
+func (e *Event) rank() int {
+	switch e.Name {
+	case appv1alpha1.NotifyStarted, appv1alpha1.NotifyBypassed:
+		return 0
+	case appv1alpha1.NotifyBatchChecked:
+		return 1
+	}
+	return 2
+}
 
 // finder collects the events of a release.
 type finder struct {

@@ -17,6 +17,7 @@ package notice
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +70,24 @@ func TestOfBatchReturnsThatItsCheckHasEnded(t *testing.T) {
 			}
 			NewWithT(t).Expect(text).To(Equal(row.want))
 		})
+	}
+}
+
+func TestCompareTellsTheCheckOfABatchBeforeWhatBecomesOfItsRelease(t *testing.T) {
+	for phase, last := range map[appv1alpha1.ChangeWorkloadPhase][]metav1.Condition{
+		"Success": {was("Verified", "True", "AllPodsPassed", 20)},
+		"Suspend": {was("Verified", "False", "PodsFailed", 20), was("Suspended", "True", "PodsFailed", 20)},
+	} {
+		release := releaseOf(phase, last...)
+		release.Spec.CreateTimeUnix = after(20).Unix() // all within a second
+		events := append(Of(release, nil, start()), OfBatch(batchOf("True", "PodsPassed"), release, start())...)
+		slices.SortStableFunc(events, Compare)
+		var names []appv1alpha1.SubscribedEvent
+		for _, event := range events {
+			names = append(names, event.Name)
+		}
+		NewWithT(t).Expect(names).To(HaveLen(3))
+		NewWithT(t).Expect(names[:2]).To(Equal([]appv1alpha1.SubscribedEvent{"ReleaseStarted", "BatchChecked"}))
 	}
 }
 
