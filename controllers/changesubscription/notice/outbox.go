@@ -74,6 +74,8 @@ func Unknown(status *appv1alpha1.ChangeSubscriptionStatus, told map[string]time.
 func Next(spec *appv1alpha1.ChangeSubscriptionSpec, status *appv1alpha1.ChangeSubscriptionStatus, pending []Event, now time.Time) Plan {
 	var plan Plan
 	var late, urgent, calm []Event
+	window := time.Duration(spec.DigestSeconds) * time.Second
+	disturbed := map[types.UID]bool{} // the workloads of urgent events
 	for _, event := range pending {
 		switch {
 		case isExpired(&event, status.FailingSince, now):
@@ -82,8 +84,8 @@ func Next(spec *appv1alpha1.ChangeSubscriptionSpec, status *appv1alpha1.ChangeSu
 			plan.Due = append(plan.Due, Batch{Events: []Event{event}})
 		case now.Sub(event.At) > Patience:
 			late = append(late, event)
-		case event.IsUrgent() || spec.DigestSeconds == 0:
-			urgent = append(urgent, event)
+		case event.IsUrgent() || window == 0 || disturbed[event.Workload.UID]: // in a digest it would come before the urgent one
+			urgent, disturbed[event.Workload.UID] = append(urgent, event), true
 		default:
 			calm = append(calm, event)
 		}
@@ -91,7 +93,7 @@ func Next(spec *appv1alpha1.ChangeSubscriptionSpec, status *appv1alpha1.ChangeSu
 	if len(late) > 0 {
 		plan.Due = append(plan.Due, Batch{Events: late, Late: true})
 	}
-	due, wait := digest(calm, urgent, time.Duration(spec.DigestSeconds)*time.Second, now)
+	due, wait := digest(calm, urgent, window, now)
 	if len(due) > 0 {
 		plan.Due = append(plan.Due, Batch{Events: due})
 	}

@@ -72,9 +72,18 @@ func TestNextKeepsTheOrderOfAWorkload(t *testing.T) {
 	pending := []Event{
 		happened("ReleaseStarted", "a", 0), happened("ReleaseStarted", "b", 1), happened("ReleaseSuspended", "a", 20), happened("ReleaseVerified", "a", 25),
 	}
-	plan := Next(spec("Slack", 60), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(30))
-	g.Expect(ids(plan.Due)).To(Equal([][]string{{"ReleaseStarted a 0"}, {"ReleaseSuspended a 20"}}))
-	g.Expect(plan.Wait).To(Equal(30 * time.Second))
+	for name, now := range map[string]int{"before the digest is due": 30, "when it is due": 90} {
+		started := []string{"ReleaseStarted a 0"}
+		if now == 90 {
+			started = append(started, "ReleaseStarted b 1")
+		}
+		plan := Next(spec("Slack", 60), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(now))
+		g.Expect(ids(plan.Due)).To(Equal([][]string{started, {"ReleaseSuspended a 20"}, {"ReleaseVerified a 25"}}), name)
+		g.Expect(plan.Wait > 0).To(Equal(now == 30), name)
+	}
+	between := append(pending[2:4:4], happened("ReleaseSuspended", "a", 26))
+	plan := Next(spec("Slack", 60), &appv1alpha1.ChangeSubscriptionStatus{}, between, after(30))
+	g.Expect(ids(plan.Due)).To(Equal([][]string{{"ReleaseSuspended a 20"}, {"ReleaseVerified a 25"}, {"ReleaseSuspended a 26"}}))
 	plan = Next(spec("Slack", 60), &appv1alpha1.ChangeSubscriptionStatus{}, []Event{pending[0], pending[2]}, after(30))
 	g.Expect(plan.Wait).To(BeZero(), "nothing is left")
 }
