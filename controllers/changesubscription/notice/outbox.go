@@ -28,7 +28,7 @@ import (
 const (
 	// Lag is how long after it happened an event may come to light. What is older than that and not yet told is no news of now.
 	Lag = 10 * time.Minute
-	// Patience is how long the delivery of an event is tried. What is older when it is first tried goes into a digest.
+	// Patience is how long the delivery of an event is tried. What is older when it is first tried, by more than the time of a digest, goes into one.
 	Patience = time.Hour
 	// mostSingle is the most urgent events that are told one by one.
 	mostSingle = 5
@@ -82,7 +82,7 @@ func Next(spec *appv1alpha1.ChangeSubscriptionSpec, status *appv1alpha1.ChangeSu
 			plan.Expired = append(plan.Expired, event)
 		case spec.Sink.Type == appv1alpha1.SinkCDEvents: // programs need each event
 			plan.Due = append(plan.Due, Batch{Events: []Event{event}})
-		case now.Sub(event.At) > Patience:
+		case now.Sub(event.At) > Patience+window:
 			late = append(late, event)
 		case event.IsUrgent() || window == 0 || disturbed[event.Workload.UID]: // in a digest it would come before the urgent one
 			urgent, disturbed[event.Workload.UID] = append(urgent, event), true

@@ -106,6 +106,15 @@ func TestNextTellsOldEventsInOneMessage(t *testing.T) {
 	NewWithT(t).Expect(plan.Due).To(HaveLen(3))
 }
 
+func TestNextTellsALongDigestAsSuch(t *testing.T) {
+	g := NewWithT(t)
+	pending := []Event{happened("ReleaseVerified", "a", 0), happened("ReleaseVerified", "b", 10)}
+	plan := Next(spec("Slack", 3600), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(3601))
+	g.Expect(ids(plan.Due)).To(Equal([][]string{{"ReleaseVerified a 0", "ReleaseVerified b 10"}}), "it isn't late: it was collected for that long")
+	plan = Next(spec("Slack", 3600), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(7205))
+	g.Expect(ids(plan.Due)).To(Equal([][]string{{"late", "ReleaseVerified a 0"}, {"ReleaseVerified b 10"}}))
+}
+
 func TestNextGivesUpAfterAnHourOfFailures(t *testing.T) {
 	g := NewWithT(t)
 	failing := metav1.NewTime(after(100))
