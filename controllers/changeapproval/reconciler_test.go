@@ -67,7 +67,8 @@ func TestStatus(t *testing.T) {
 		expected string
 	}{
 		{"the present release", approval(), []appv1alpha1.ChangeWorkload{record("web", other, 11), record("web", version, 12)}, counted},
-		{"a denial of it", approval(func(spec *appv1alpha1.ChangeApprovalSpec) { spec.Decision = "Deny" }), []appv1alpha1.ChangeWorkload{record("web", version, 12)}, counted},
+		{"a denial of it", approval(func(spec *appv1alpha1.ChangeApprovalSpec) { spec.Decision = "Deny" }), []appv1alpha1.ChangeWorkload{record("web", version, 12)},
+			"True Counted it keeps release 12 of Deployment.apps web from its next step that needs approvals, until it is deleted"},
 		{"the next release", approval(), []appv1alpha1.ChangeWorkload{record("web", version, 12), record("web", other, 13)}, lapsed},
 		{"the version released again", approval(), []appv1alpha1.ChangeWorkload{record("web", version, 14)}, lapsed},
 		{"another version of this number", approval(), []appv1alpha1.ChangeWorkload{record("web", other, 12)}, lapsed},

@@ -36,6 +36,8 @@ func Status(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWo
 	switch {
 	case spec.ApprovedBy == "" || spec.UID == "":
 		reason, message = appv1alpha1.ReasonApprovalUnattributed, "the admission webhook did not record who created it: delete it and create another one"
+	case isPresent(approval, records) && spec.Decision == appv1alpha1.DecisionDeny:
+		value, reason, message = metav1.ConditionTrue, appv1alpha1.ReasonApprovalCounted, "it keeps "+release+" from its next step that needs approvals, until it is deleted"
 	case isPresent(approval, records):
 		value, reason, message = metav1.ConditionTrue, appv1alpha1.ReasonApprovalCounted, "it counts for "+release+", as long as the ReleasePolicy lets its author decide"
 	}
