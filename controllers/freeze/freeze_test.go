@@ -242,6 +242,7 @@ func TestStatus(t *testing.T) {
 		wait          time.Duration
 	}{
 		{"a lock", lock("shop", "a", 8), "True FreezeActive releases are frozen until 2026-11-27T17:00:00Z", "True Valid the freeze is in effect at its times", 7 * time.Hour, 0, 7 * time.Hour},
+		{"one that warns", lock("shop", "a", 8, acting("Warn")), "True FreezeActive releases get a warning until 2026-11-27T17:00:00Z", "True Valid the freeze is in effect at its times", 7 * time.Hour, 0, 7 * time.Hour},
 		{"a lock that is over", lock("shop", "a", 1), "False FreezeOver it doesn't begin again", "True Valid the freeze is in effect at its times", 0, 0, 0},
 		{"a window that is on", lock("shop", "a", 0, fridays("09:00", "11:00")), "True FreezeActive releases are frozen until 2026-11-27T11:00:00Z",
 			"True Valid the freeze is in effect at its times", time.Hour, (7*24 - 1) * time.Hour, time.Hour},

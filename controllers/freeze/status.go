@@ -76,7 +76,11 @@ func Status(
 	switch {
 	case state.Active:
 		status.Active, status.Until, status.Next = true, decide.StoredTime(state.Until), decide.StoredTime(state.Next)
-		set(appv1alpha1.ConditionActive, metav1.ConditionTrue, appv1alpha1.ReasonFreezeActive, "releases are frozen until "+text(state.Until))
+		effect := "releases are frozen"
+		if freeze.Spec.Action == appv1alpha1.FreezeWarn {
+			effect = "releases get a warning"
+		}
+		set(appv1alpha1.ConditionActive, metav1.ConditionTrue, appv1alpha1.ReasonFreezeActive, effect+" until "+text(state.Until))
 		return status, state.Until.Sub(now)
 	case !state.Next.IsZero():
 		status.Next = decide.StoredTime(state.Next)
