@@ -46,24 +46,15 @@ The AlterShield test server is at %s (log: %s). To make the third batch of each 
 
 // startServer starts the test server, instead of a running one, or only stops that one if none is wanted.
 func startServer(ctx context.Context, options *upOptions, progress io.Writer) error {
-	old, err := process.Find(options.dir, serverName)
-	if err != nil {
+	if _, err := process.StopIn(ctx, options.dir, operator.Grace, serverName); err != nil || options.server == "" {
 		return err
-	}
-	if old != nil {
-		if err := old.Stop(ctx, operator.Grace); err != nil {
-			return err
-		}
-	}
-	if options.server == "" {
-		return nil
 	}
 	fmt.Fprintln(progress, "starting the AlterShield test server")
 	token := filepath.Join(options.dir, tokenFile)
 	if err := os.WriteFile(token, []byte(rand.Text()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write the token of the test server: %w", err)
 	}
-	_, err = process.Start(process.Spec{Dir: options.dir, Name: serverName, Detached: true, Argv: []string{
+	_, err := process.Start(process.Spec{Dir: options.dir, Name: serverName, Detached: true, Argv: []string{
 		options.server,
 		"--listen=" + options.serverAddress(),
 		"--token-file=" + token,

@@ -202,19 +202,9 @@ func down(ctx context.Context, dir string, out io.Writer) error {
 
 // stopEverything stops the manager, the test server and then the control plane, and returns the names of the stopped ones.
 func stopEverything(ctx context.Context, dir string) ([]string, error) {
-	var stopped []string
-	for _, name := range []string{operator.Name, serverName} {
-		running, err := process.Find(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		if running == nil {
-			continue
-		}
-		if err := running.Stop(ctx, operator.Grace); err != nil {
-			return nil, err
-		}
-		stopped = append(stopped, name)
+	stopped, err := process.StopIn(ctx, dir, operator.Grace, operator.Name, serverName)
+	if err != nil {
+		return nil, err
 	}
 	parts, err := cluster.StopIn(ctx, dir)
 	return append(stopped, parts...), err

@@ -128,19 +128,13 @@ func StopIn(ctx context.Context, dir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stop the cluster: %w", err)
 	}
-	var running []*process.Process
-	var names []string
-	for _, name := range componentNames() {
-		p, err := process.Find(dir, name)
-		if err != nil {
-			return nil, fmt.Errorf("stop the cluster in %s: %w", dir, err)
-		}
-		if p != nil {
-			running = append(running, p)
-			names = append(names, name)
-		}
+	names := componentNames()
+	slices.Reverse(names)
+	stopped, err := process.StopIn(ctx, dir, stopGrace, names...)
+	if err != nil {
+		return nil, fmt.Errorf("stop the cluster in %s: %w", dir, err)
 	}
-	return names, stopAll(ctx, running)
+	return stopped, nil
 }
 
 // RemoveState removes the files of a cluster from its folder, but not those of others.

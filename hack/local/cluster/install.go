@@ -17,8 +17,8 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -29,7 +29,12 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/manifests"
@@ -125,45 +130,33 @@ func pointWebhooks(object *unstructured.Unstructured, endpoint WebhookEndpoint) 
 		if !ok {
 			return fmt.Errorf("%s %s: webhook %d is not an object", object.GetKind(), object.GetName(), i)
 		}
-		path, err := webhookPath(webhook)
-		if err != nil {
+		if webhook["clientConfig"], err = endpoint.inPlaceOf(webhook["clientConfig"]); err != nil {
 			return fmt.Errorf("%s %s: webhook %d: %w", object.GetKind(), object.GetName(), i, err)
 		}
-		clientConfig := map[string]any{"url": endpoint.url(path)}
-		if len(endpoint.CABundle) > 0 {
-			clientConfig["caBundle"] = base64.StdEncoding.EncodeToString(endpoint.CABundle)
-		}
-		webhook["clientConfig"] = clientConfig
 	}
 	return unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
 }
 
-func (e WebhookEndpoint) url(path string) string {
-	host := e.Host
-	if host == "" {
-		host = loopback
+// inPlaceOf returns the configuration of a client of the endpoint with the path of another one's service or URL; the API server uses "/" if a
+// service has none.
+func (e WebhookEndpoint) inPlaceOf(content any) (map[string]any, error) {
+	var former struct {
+		URL     string `json:"url"`
+		Service struct {
+			Path string `json:"path"`
+		} `json:"service"`
 	}
-	return "https://" + net.JoinHostPort(host, strconv.Itoa(e.Port)) + path
-}
-
-// webhookPath returns the path of a webhook's service or URL; the API server uses "/" if a service has none.
-func webhookPath(webhook map[string]any) (string, error) {
-	raw, found, err := unstructured.NestedString(webhook, "clientConfig", "url")
+	fields, _ := content.(map[string]any)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &former); err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(former.URL)
 	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("clientConfig.url: %w", err)
 	}
-	if found {
-		parsed, err := url.Parse(raw)
-		if err != nil {
-			return "", fmt.Errorf("clientConfig.url: %w", err)
-		}
-		return "/" + strings.TrimPrefix(parsed.Path, "/"), nil
-	}
-	path, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
-	if err != nil {
-		return "", err
-	}
-	return "/" + strings.TrimPrefix(path, "/"), nil
+	path := cmp.Or(former.Service.Path, address.Path)
+	target := net.JoinHostPort(cmp.Or(e.Host, loopback), strconv.Itoa(e.Port)) + "/" + strings.TrimPrefix(path, "/")
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(&admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + target), CABundle: e.CABundle})
 }
 
 // awaitEstablished waits until the API server serves a CustomResourceDefinition.
@@ -176,14 +169,10 @@ func (c *Cluster) awaitEstablished(ctx context.Context, reader client.Reader, de
 		if err := reader.Get(ctx, client.ObjectKeyFromObject(definition), current); err != nil {
 			return err
 		}
-		conditions, _, err := unstructured.NestedSlice(current.Object, "status", "conditions")
-		if err != nil {
+		var served apiextensionsv1.CustomResourceDefinition
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(current.Object, &served)
+		if err != nil || apihelpers.IsCRDConditionTrue(&served, apiextensionsv1.Established) {
 			return err
-		}
-		for _, condition := range conditions {
-			if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" && fields["status"] == "True" {
-				return nil
-			}
 		}
 		return errors.New("it is not established")
 	})

@@ -121,14 +121,9 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 
 // Start starts the manager, instead of a running one, and waits until it is ready.
 func (o *Operator) Start(ctx context.Context) error {
-	old, err := process.Find(o.options.Dir, o.options.Name)
+	_, err := process.StopIn(ctx, o.options.Dir, Grace, o.options.Name)
 	if err != nil {
 		return err
-	}
-	if old != nil {
-		if err := old.Stop(ctx, Grace); err != nil {
-			return err
-		}
 	}
 	o.process, err = process.Start(process.Spec{
 		Dir: o.options.Dir, Name: o.options.Name, Detached: o.options.Detached, Argv: o.argv, Env: o.options.Env,

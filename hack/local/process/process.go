@@ -143,6 +143,24 @@ func Find(dir, name string) (*Process, error) {
 	return nil, nil
 }
 
+// StopIn stops processes of the folder, one after the other, and returns the names of those that were running.
+func StopIn(ctx context.Context, dir string, grace time.Duration, names ...string) (stopped []string, err error) {
+	for _, name := range names {
+		p, err := Find(dir, name)
+		if err != nil {
+			return stopped, err
+		}
+		if p == nil {
+			continue
+		}
+		if err := p.Stop(ctx, grace); err != nil {
+			return stopped, err
+		}
+		stopped = append(stopped, name)
+	}
+	return stopped, nil
+}
+
 // Argv returns the command line of the process.
 func (p *Process) Argv() []string { return p.argv }
 
