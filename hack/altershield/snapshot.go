@@ -17,6 +17,7 @@ limitations under the License.
 package altershield
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -177,7 +178,7 @@ func (n *node) passed(stage Stage) *bool {
 // String returns a log line.
 func (c Call) String() string {
 	text := fmt.Sprintf("%s  order %s  node %s  stage %s  -> HTTP %d  %s  %s",
-		c.Action, dash(c.BizExecOrderID), dash(c.NodeID), dash(string(c.Stage)), c.HTTPStatus, dash(c.ResultCode), c.Message)
+		c.Action, cmp.Or(c.BizExecOrderID, "-"), cmp.Or(c.NodeID, "-"), cmp.Or(c.Stage, "-"), c.HTTPStatus, cmp.Or(c.ResultCode, "-"), c.Message)
 	if c.Fault != "" {
 		text += "  fault " + string(c.Fault)
 	}
@@ -194,10 +195,3 @@ func (c Callback) String() string {
 }
 
 func line(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}

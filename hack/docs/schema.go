@@ -23,9 +23,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
@@ -51,13 +48,9 @@ func writeExportSchema(crds, file string) error {
 
 // recordSchema returns the JSON schema of the spec of ChangeRecords.
 func recordSchema(file string) (object, error) {
-	text, err := os.ReadFile(file)
+	crd, err := readCRD(file)
 	if err != nil {
 		return nil, err
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	encoded, err := json.Marshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
 	if err != nil {

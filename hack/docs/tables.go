@@ -147,13 +147,9 @@ func fields(dir string) (map[string]table, error) {
 	}
 	tables := map[string]table{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		crd, err := readCRD(file)
 		if err != nil {
 			return nil, err
-		}
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", file, err)
 		}
 		lister := lister{seen: map[string]bool{"Condition": true}}
 		for _, part := range []string{"spec", "status"} {
@@ -162,6 +158,17 @@ func fields(dir string) (map[string]table, error) {
 		tables[crd.Spec.Names.Kind] = lister.rows
 	}
 	return tables, nil
+}
+
+func readCRD(file string) (crd apiextensionsv1.CustomResourceDefinition, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return crd, err
+	}
+	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+		return crd, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return crd, nil
 }
 
 // A lister lists the fields of a schema, and those of a type in several lists only once.

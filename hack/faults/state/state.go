@@ -147,10 +147,8 @@ func NewReference(first State, others ...State) Reference {
 	varies := map[string]bool{}
 	for _, other := range others {
 		for path := range union(first, other) {
-			if one, there := first[path]; !there || other[path] != one {
-				varies[path] = true
-			}
-			if _, there := other[path]; !there {
+			one, there := first[path]
+			if two, too := other[path]; one != two || there != too {
 				varies[path] = true
 			}
 		}
