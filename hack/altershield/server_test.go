@@ -20,10 +20,13 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
@@ -115,4 +118,85 @@ func TestBeginDoesNothingAfterClose(t *testing.T) {
 	k.server.Close()
 	k.started()
 	k.Expect(k.server.Nodes()[0].State).To(Equal("PRE_AOP_SUBMIT"))
+}
+
+func TestDenialOfARequestThatIsNotAuthentic(t *testing.T) {
+	body := orderBody("o1")
+	good := verifier.Sign("1700000000", []byte(body), "altershield-operator")
+	for _, row := range []struct{ name, platform, timestamp, sign, body, message string }{
+		{"a good sign", "kubernetes", "1700000000", good, body, ""},
+		{"a good sign, with line ends that aren't signed", "kubernetes", "1700000000", good, "\r\n" + body + "\n", ""},
+		{"a timestamp that isn't signed as it is written", "kubernetes", "+01700000000", good, body, ""},
+		{"no platform", "", "1700000000", good, body, "authentication request fail"},
+		{"no timestamp", "kubernetes", "", good, body, "authentication request fail"},
+		{"no sign", "kubernetes", "1700000000", "", body, "authentication request fail"},
+		{"another platform", "other", "1700000000", good, body, "authentication request fail"},
+		{"another time", "kubernetes", "1700000001", good, body, "authentication request fail"},
+		{"another body", "kubernetes", "1700000000", good, orderBody("o2"), "authentication request fail"},
+		{"a sign in lower case", "kubernetes", "1700000000", strings.ToLower(good), body, "authentication request fail"},
+		{"another token", "kubernetes", "1700000000", verifier.Sign("1700000000", []byte(body), "x"), body, "authentication request fail"},
+		{"a time that is no number", "kubernetes", "now", good, body, `authentication request fail For input string: "now"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			k := newKit(t, altershield.Options{})
+			request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(row.body))
+			k.Expect(err).NotTo(HaveOccurred())
+			request.Header.Set("X-AlterShield-Platform", row.platform)
+			request.Header.Set("X-AlterShield-Timestamp", row.timestamp)
+			request.Header.Set("X-AlterShield-Sign", row.sign)
+			got, err := send(request)
+			k.Expect(err).NotTo(HaveOccurred())
+			if row.message == "" {
+				k.Expect(got.body).To(succeeds())
+				return
+			}
+			k.Expect(got).To(Equal(refused("102", row.message)))
+			k.Expect(k.server.Orders()).To(BeEmpty())
+		})
+	}
+}
+
+func TestSkipAuthTakesAnySign(t *testing.T) {
+	for sign, wanted := range map[string]OmegaMatcher{"anything": succeeds(), " ": Equal(refused("102", "authentication request fail").body)} {
+		k := newKit(t, altershield.Options{SkipAuth: true})
+		request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(orderBody("o1")))
+		k.Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("X-AlterShield-Platform", "kubernetes")
+		request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
+		request.Header.Set("X-AlterShield-Sign", sign)
+		got, err := send(request)
+		k.Expect(err).NotTo(HaveOccurred())
+		k.Expect(got.body).To(wanted)
+	}
+}
+
+func TestPostValidatesBeforeItAuthenticates(t *testing.T) {
+	k := newKit(t, altershield.Options{})
+	request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder",
+		strings.NewReader(with(orderBody("o1"), map[string]any{"creator": nil})))
+	k.Expect(err).NotTo(HaveOccurred())
+	got, err := send(request)
+	k.Expect(err).NotTo(HaveOccurred())
+	k.Expect(got).To(Equal(refused("101", "creator must not be blank")))
+}
+
+func TestHeartbeatSignsItsQueryAndReturnsTheSwitches(t *testing.T) {
+	k := newKit(t, altershield.Options{})
+	heartbeat := func(query, sign string) answer {
+		request, err := http.NewRequest(http.MethodGet, k.url+"/openapi/v1/heartbeat/config"+query, nil)
+		k.Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("X-AlterShield-Platform", "kubernetes")
+		request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
+		request.Header.Set("X-AlterShield-Sign", sign)
+		got, err := send(request)
+		k.Expect(err).NotTo(HaveOccurred())
+		return got
+	}
+	const ofNothing, ofPlatform = "XGHRCSUNKXTGO1M0_PEQ4AEKAHUVNOJOXOE5EJYJLOO=", "M81XNLPHC4TQXWWLP31Z5HJB7PVKGAHNJHTDA4Y_0GY="
+	k.Expect(heartbeat("?platform=kubernetes", ofNothing)).To(Equal(refused("102", "authentication request fail")))
+	k.Expect(heartbeat("?platform=kubernetes", ofPlatform)).To(Equal(answer{status: 200, body: `{"success":true,"resultCode":"000","msg":null,` +
+		`"domain":{"OPSCLOUD_CLIENT_SWITCH_CHG_SRV_CHECK":"true","OPSCLOUD_CLIENT_SWITCH_OFF_CHANGE_SCENE_KEYS":""}}`}))
+	k.server.SetSwitch(false, "a", "b")
+	k.Expect(heartbeat("", ofNothing)).To(Equal(answer{status: 200, body: `{"success":true,"resultCode":"000","msg":null,` +
+		`"domain":{"OPSCLOUD_CLIENT_SWITCH_CHG_SRV_CHECK":"false","OPSCLOUD_CLIENT_SWITCH_OFF_CHANGE_SCENE_KEYS":"a,b"}}`}))
 }

@@ -18,8 +18,10 @@ package lab_test
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,4 +77,20 @@ func TestLabChecksAReleaseAndShowsItsRequestsAndMetrics(t *testing.T) {
 		}
 	}
 	g.Expect(created).To(Equal(4))
+}
+
+func TestKeepLogFindsAPanicAndADataRaceInALog(t *testing.T) {
+	g, log := NewWithT(t), filepath.Join(t.TempDir(), "manager.log")
+	found := func(content string) []string {
+		g.Expect(os.WriteFile(log, []byte(content), 0o600)).To(Succeed())
+		lines, crashes, err := lab.KeepLog(log, log+".kept")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(lines).To(Equal(strings.Count(content, "\n")))
+		g.Expect(os.ReadFile(log + ".kept")).To(BeEquivalentTo(content))
+		return crashes
+	}
+	g.Expect(found("{\"level\":\"info\"}\na reconcile failed: panic-free\n")).To(BeEmpty())
+	g.Expect(found("{}\nWARNING: DATA RACE\n")).To(ConsistOf("line 2 of " + log + ".kept: WARNING: DATA RACE"))
+	g.Expect(found("panic: runtime error\n\ngoroutine 1\n")).To(HaveLen(1))
+	g.Expect(found("{\"msg\":\"Observed a panic\"}\n")).To(HaveLen(1))
 }

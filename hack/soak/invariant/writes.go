@@ -17,8 +17,11 @@ limitations under the License.
 package invariant
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
@@ -93,4 +96,152 @@ func Rest(writes []history.Write, system System) Result {
 		}
 	}
 	return result
+}
+
+// Releases reports whether a Deployment never reuses release numbers: a changed template is the next release, and nothing else is.
+func Releases(writes []history.Write, system System) Result {
+	var result Result
+	before := map[string]*history.Deployment{}
+	highest := map[string]int64{} // by the UID of the ChangeWorkload
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil {
+			result.Observations++
+			if workload.Release < highest[workload.UID] || workload.Observed > workload.Release {
+				result.violated("its spec has release %d and its status release %d, after release %d: ChangeWorkload %s",
+					workload.Release, workload.Observed, highest[workload.UID], at(write))
+			}
+			highest[workload.UID] = max(workload.Release, highest[workload.UID])
+		}
+		next := write.Deployment
+		if next == nil || !slices.Contains(system.OptedIn, write.Namespace) {
+			continue
+		}
+		result.Observations++
+		old := before[next.UID]
+		before[next.UID] = next
+		if old == nil {
+			continue
+		}
+		expected := old.Release
+		if old.Template != next.Template {
+			expected++
+		}
+		if next.Release != expected {
+			result.violated("release %d follows release %d, expected %d: Deployment %s", next.Release, old.Release, expected, at(write))
+		}
+	}
+	return result
+}
+
+// Complete reports whether the history has every change of a Deployment's spec, which the other checkers rely on.
+func Complete(writes []history.Write) Result {
+	var result Result
+	last := map[string]int64{}
+	for _, write := range writes {
+		next := write.Deployment
+		if next == nil {
+			continue
+		}
+		result.Observations++
+		if old, known := last[next.UID]; known && next.Generation > old+1 {
+			result.violated("generation %d follows generation %d: Deployment %s", next.Generation, old, at(write))
+		}
+		last[next.UID] = next.Generation
+	}
+	return result
+}
+
+// Batches reports whether each pod is in only one batch of a release, not counting batches deleted by users.
+func Batches(writes []history.Write, system System) Result {
+	var result Result
+	type place struct {
+		workload string
+		release  int64
+		pod      string
+	}
+	type claim struct{ uid, name string }
+	covered := map[place]claim{}
+	deleted := map[string]bool{} // by the UID of the ChangePod
+	for _, write := range writes {
+		if write.Ended != "" && slices.Contains(system.Overriders, write.User) {
+			deleted[write.Ended] = true
+		}
+		batch := write.Batch
+		if batch == nil || write.Verb != "create" {
+			continue
+		}
+		result.Observations++
+		for _, pod := range batch.Pods {
+			taken := place{workload: batch.Workload, release: batch.Release, pod: pod}
+			if other, twice := covered[taken]; twice && !deleted[other.uid] {
+				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod, batch.Release, other.name, at(write))
+			}
+			covered[taken] = claim{uid: batch.UID, name: write.Name}
+		}
+	}
+	return result
+}
+
+// Records reports whether each release is recorded once, unless a user deletes its record.
+func Records(writes []history.Write, system System) Result {
+	var result Result
+	type release struct {
+		deployment, version string
+		number              int64
+	}
+	recorded := map[release]string{} // the UID of its ChangeWorkload
+	endedBy := map[string]string{}   // by that
+	for _, write := range writes {
+		if _, known := endedBy[write.Ended]; !known {
+			endedBy[write.Ended] = write.User
+		}
+		workload := write.Workload
+		if workload == nil || write.Verb != "create" {
+			continue
+		}
+		result.Observations++
+		of := release{workload.Deployment, workload.Version, workload.Release}
+		if former, again := recorded[of]; again && !slices.Contains(system.Overriders, endedBy[former]) {
+			result.violated("release %d is recorded again, after %q deleted its record: ChangeWorkload %s", of.number, endedBy[former], at(write))
+		}
+		recorded[of] = workload.UID
+	}
+	return result
+}
+
+// Orders reports whether no release has more orders at the server than records, because each record of a release is ordered once. If
+// no object is left that could end an order, all orders must have been ended, unless they were never accepted.
+func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) Result {
+	result := Result{Observations: len(orders)}
+	records := map[string]map[string]bool{}
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil {
+			release := fmt.Sprintf("%s/%s/%d", write.Namespace, workload.App, workload.Release)
+			if records[release] == nil {
+				records[release] = map[string]bool{}
+			}
+			records[release][workload.UID] = true
+		}
+	}
+	ordered := map[string]int{}
+	for _, order := range orders {
+		release := releaseOf(order.BizExecOrderID)
+		ordered[release]++
+		if ordered[release] == len(records[release])+1 {
+			result.violated("release %s has %d records and more orders, such as %s", release, len(records[release]), order.BizExecOrderID)
+		}
+		if allEnded && len(order.Finishes) == 0 {
+			result.violated("order %s is still open", order.BizExecOrderID)
+		}
+	}
+	return result
+}
+
+// releaseOf parses <cluster>/<namespace>/<deployment>/<hash>/<release>.
+func releaseOf(order string) string {
+	parts := strings.Split(order, "/")
+	if len(parts) != 5 {
+		return order
+	}
+	return parts[1] + "/" + parts[2] + "/" + parts[4]
 }
