@@ -38,67 +38,55 @@ type upOptions struct {
 	manager     string
 	managerArgs []string
 	// server is the program of the test server, empty for none.
-	server string
-	// ports are the chosen ports, in the order of portSettings.
-	ports []int
+	server       string
+	ports        cluster.Ports
+	managerPorts operator.Ports
+	serverPort   int
 }
 
 // portSetting is a port of up that can be changed by a flag or an environment variable.
 type portSetting struct {
+	port           *int
 	flag, variable string
-	number         int
+	usual          int
 	// owner is the process that listens there.
 	owner string
 	what  string
 }
 
-// Indexes into portSettings.
-const (
-	apiServerPort = iota
-	etcdClientPort
-	etcdPeerPort
-	controllerManagerPort
-	schedulerPort
-	webhookPort
-	metricsPort
-	probePort
-	callbackPort
-	serverPort
-)
-
-func portSettings() []portSetting {
+func (o *upOptions) portSettings() []portSetting {
 	return []portSetting{
-		apiServerPort:         {"apiserver-port", "LOCAL_APISERVER_PORT", 6443, assets.APIServer, "the API server"},
-		etcdClientPort:        {"etcd-client-port", "LOCAL_ETCD_CLIENT_PORT", 2379, assets.Etcd, "etcd's clients"},
-		etcdPeerPort:          {"etcd-peer-port", "LOCAL_ETCD_PEER_PORT", 2380, assets.Etcd, "etcd's peers"},
-		controllerManagerPort: {"controller-manager-port", "LOCAL_CONTROLLER_MANAGER_PORT", 10257, assets.ControllerManager, "kube-controller-manager"},
-		schedulerPort:         {"scheduler-port", "LOCAL_SCHEDULER_PORT", 10259, assets.Scheduler, "kube-scheduler"},
-		webhookPort:           {"webhook-port", "LOCAL_WEBHOOK_PORT", 1443, operator.Name, "the manager's webhooks"},
-		metricsPort:           {"metrics-port", "LOCAL_METRICS_PORT", 8089, operator.Name, "the manager's metrics"},
-		probePort:             {"probe-port", "LOCAL_PROBE_PORT", 8088, operator.Name, "the manager's health probes"},
-		callbackPort:          {"callback-port", "LOCAL_CALLBACK_PORT", 8080, operator.Name, "the manager's callbacks"},
-		serverPort:            {"server-port", "LOCAL_SERVER_PORT", 8180, serverName, "the test server"},
+		{&o.ports.APIServer, "apiserver-port", "LOCAL_APISERVER_PORT", 6443, assets.APIServer, "the API server"},
+		{&o.ports.EtcdClient, "etcd-client-port", "LOCAL_ETCD_CLIENT_PORT", 2379, assets.Etcd, "etcd's clients"},
+		{&o.ports.EtcdPeer, "etcd-peer-port", "LOCAL_ETCD_PEER_PORT", 2380, assets.Etcd, "etcd's peers"},
+		{&o.ports.ControllerManager, "controller-manager-port", "LOCAL_CONTROLLER_MANAGER_PORT", 10257, assets.ControllerManager, "kube-controller-manager"},
+		{&o.ports.Scheduler, "scheduler-port", "LOCAL_SCHEDULER_PORT", 10259, assets.Scheduler, "kube-scheduler"},
+		{&o.managerPorts.Webhook, "webhook-port", "LOCAL_WEBHOOK_PORT", 1443, operator.Name, "the manager's webhooks"},
+		{&o.managerPorts.Metrics, "metrics-port", "LOCAL_METRICS_PORT", 8089, operator.Name, "the manager's metrics"},
+		{&o.managerPorts.Probe, "probe-port", "LOCAL_PROBE_PORT", 8088, operator.Name, "the manager's health probes"},
+		{&o.managerPorts.Callback, "callback-port", "LOCAL_CALLBACK_PORT", 8080, operator.Name, "the manager's callbacks"},
+		{&o.serverPort, "server-port", "LOCAL_SERVER_PORT", 8180, serverName, "the test server"},
 	}
 }
 
 // parseUp parses the flags of up; environment variables change the ports' defaults.
 func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
-	options := &upOptions{ports: make([]int, len(portSettings()))}
+	options := &upOptions{}
 	flags := newFlags("up")
 	flags.StringVar(&options.dir, "dir", defaultDir, "state `folder`: data, keys, kubeconfig, logs, process ids")
 	flags.StringVar(&options.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&options.manager, "manager", "", "`program` of the manager (required)")
 	flags.StringVar(&options.server, "server", "", "`program` of the AlterShield test server; empty for none")
 	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes preserve blanks")
-	for i, setting := range portSettings() {
-		number := setting.number
+	for _, setting := range options.portSettings() {
+		usual := setting.usual
 		if value := getenv(setting.variable); value != "" {
 			var err error
-			if number, err = strconv.Atoi(value); err != nil {
+			if usual, err = strconv.Atoi(value); err != nil {
 				return nil, fmt.Errorf("environment variable %s: %q is not a port number", setting.variable, value)
 			}
 		}
-		flags.IntVar(&options.ports[i], setting.flag, number, "`port` of "+setting.what+"; also $"+setting.variable)
+		flags.IntVar(setting.port, setting.flag, usual, "`port` of "+setting.what+"; also $"+setting.variable)
 	}
 	if err := parse(flags, args); err != nil {
 		return nil, err
@@ -113,8 +101,8 @@ func (o *upOptions) complete(flags *flag.FlagSet, managerArgs string) error {
 		return errors.New("--manager is required")
 	}
 	owner := map[int]string{}
-	for i, setting := range portSettings() {
-		port := o.ports[i]
+	for _, setting := range o.portSettings() {
+		port := *setting.port
 		if port < 1 || port > 65535 {
 			return fmt.Errorf("--%s: %d is not a port number from 1 to 65535", setting.flag, port)
 		}
@@ -128,16 +116,6 @@ func (o *upOptions) complete(flags *flag.FlagSet, managerArgs string) error {
 		return fmt.Errorf("--manager-args: %w", err)
 	}
 	return nil
-}
-
-func (o *upOptions) clusterPorts() cluster.Ports {
-	return cluster.Ports{
-		APIServer:         o.ports[apiServerPort],
-		EtcdClient:        o.ports[etcdClientPort],
-		EtcdPeer:          o.ports[etcdPeerPort],
-		ControllerManager: o.ports[controllerManagerPort],
-		Scheduler:         o.ports[schedulerPort],
-	}
 }
 
 // splitArgs splits a line into arguments as a shell does.

@@ -44,7 +44,11 @@ func TestParseUp(t *testing.T) {
 	g.Expect(options.managerArgs).To(Equal([]string{"--a", "b c"}))
 	g.Expect(options.dir).To(Equal(".local"))
 	g.Expect(options.config).To(Equal("config/local"))
-	g.Expect(options.ports).To(Equal([]int{6443, 2379, 2380, 10257, 10259, 1444, 8091, 8088, 8080, 8180}))
+	var ports []int
+	for _, setting := range options.portSettings() {
+		ports = append(ports, *setting.port)
+	}
+	g.Expect(ports).To(Equal([]int{6443, 2379, 2380, 10257, 10259, 1444, 8091, 8088, 8080, 8180}))
 }
 
 func TestParseUpRefuses(t *testing.T) {

@@ -58,7 +58,7 @@ func startServer(ctx context.Context, options *upOptions, progress io.Writer) er
 		options.server,
 		"--listen=" + options.serverAddress(),
 		"--token-file=" + token,
-		"--callback-url=http://" + net.JoinHostPort(loopback, strconv.Itoa(options.ports[callbackPort])) + "/openapi/altershield/callback",
+		"--callback-url=http://" + net.JoinHostPort(loopback, strconv.Itoa(options.managerPorts.Callback)) + "/openapi/altershield/callback",
 	}})
 	return err
 }
@@ -74,5 +74,5 @@ func (o *upOptions) serverArgs() []string {
 func (o *upOptions) serverURL() string { return "http://" + o.serverAddress() }
 
 func (o *upOptions) serverAddress() string {
-	return net.JoinHostPort(loopback, strconv.Itoa(o.ports[serverPort]))
+	return net.JoinHostPort(loopback, strconv.Itoa(o.serverPort))
 }

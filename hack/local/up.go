@@ -99,19 +99,19 @@ func takeTurn(ctx context.Context, dir string, progress io.Writer) (release func
 // checkPorts returns an error if ports are in use, before anything starts.
 func checkPorts(options *upOptions) error {
 	var wanted []cluster.Port
-	for i, setting := range portSettings() {
-		if i == serverPort && options.server == "" {
+	for _, setting := range options.portSettings() {
+		if setting.owner == serverName && options.server == "" {
 			continue
 		}
 		owner, err := process.Find(options.dir, setting.owner)
 		if err != nil {
 			return err
 		}
-		if owner != nil && mentions(owner.Argv(), options.ports[i]) {
+		if owner != nil && mentions(owner.Argv(), *setting.port) {
 			continue // used by an earlier start
 		}
 		wanted = append(wanted, cluster.Port{
-			Number: options.ports[i], For: setting.what, Setting: setting.variable + "=<port> or --" + setting.flag,
+			Number: *setting.port, For: setting.what, Setting: setting.variable + "=<port> or --" + setting.flag,
 		})
 	}
 	return cluster.CheckPorts(wanted...)
@@ -128,7 +128,7 @@ func mentions(argv []string, port int) bool {
 func startPlane(ctx context.Context, options *upOptions, programs assets.Assets, progress io.Writer) (*cluster.Cluster, error) {
 	begin := time.Now()
 	plane, err := cluster.Start(ctx, cluster.Options{
-		Dir: options.dir, Assets: programs, Ports: options.clusterPorts(), Detached: true, AuditLog: true, Log: progress,
+		Dir: options.dir, Assets: programs, Ports: options.ports, Detached: true, AuditLog: true, Log: progress,
 	})
 	if err != nil {
 		return nil, err
@@ -145,14 +145,11 @@ func startPlane(ctx context.Context, options *upOptions, programs assets.Assets,
 func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluster, progress io.Writer) error {
 	fmt.Fprintf(progress, "installing %s\n", options.config)
 	manager, err := operator.Install(ctx, plane, operator.Options{
-		Dir:    options.dir,
-		Binary: options.manager,
-		Args:   append(options.serverArgs(), options.managerArgs...),
-		Config: options.config,
-		Ports: operator.Ports{
-			Webhook: options.ports[webhookPort], Metrics: options.ports[metricsPort], Probe: options.ports[probePort],
-			Callback: options.ports[callbackPort],
-		},
+		Dir:      options.dir,
+		Binary:   options.manager,
+		Args:     append(options.serverArgs(), options.managerArgs...),
+		Config:   options.config,
+		Ports:    options.managerPorts,
 		Detached: true,
 	})
 	if err != nil {
