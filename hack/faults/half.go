@@ -81,16 +81,10 @@ func (h *half) close(ctx context.Context) error {
 func (h *half) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	h.keeper = &keeper{ctx: ctx, fail: stop}
 	if err := h.start(ctx); err != nil {
 		return err
 	}
-	go func() {
-		select {
-		case err := <-h.keeper.broken:
-			stop(fmt.Errorf("the manager doesn't restart: %w", err))
-		case <-ctx.Done():
-		}
-	}()
 	log := h.lab.Operator.LogPath()
 	if err := h.tryAll(ctx); err != nil {
 		return errors.Join(err, h.checkLog(log))

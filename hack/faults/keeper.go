@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -33,12 +34,8 @@ type keeper struct {
 	down     sync.RWMutex
 	operator *operator.Operator
 	kills    atomic.Int64
-	// broken receives the reason if the manager doesn't restart.
-	broken chan error
-}
-
-func newKeeper(ctx context.Context, running *operator.Operator) *keeper {
-	return &keeper{ctx: ctx, operator: running, broken: make(chan error, 1)}
+	// fail ends the run if the manager doesn't restart.
+	fail context.CancelCauseFunc
 }
 
 // kill kills the manager of a connection, and returns when it is dead. It returns false if another fault killed it first.
@@ -55,11 +52,8 @@ func (k *keeper) kill(connection context.Context) bool {
 		if err == nil {
 			err = k.operator.Start(k.ctx)
 		}
-		if err != nil && k.ctx.Err() == nil {
-			select {
-			case k.broken <- err:
-			default: // one reason is enough
-			}
+		if err != nil {
+			k.fail(fmt.Errorf("the manager doesn't restart: %w", err))
 		}
 	}()
 	return true

@@ -94,7 +94,7 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 
 // start starts the proxies, and the manager behind them.
 func (h *half) start(ctx context.Context) error {
-	h.keeper, h.references = newKeeper(ctx, nil), map[string]state.Reference{}
+	h.references = map[string]state.Reference{}
 	endpoint, err := h.proxyAPI(ctx)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ import (
 // struck returns the result of a trouble that strikes a Deployment.
 func struck(t *testing.T, strike step) (*stage, error) {
 	sleeping := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
-	s := &stage{kube: fake.NewClientBuilder().WithObjects(sleeping).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop", kind: deployment.Kind{}, name: workloadName}
+	s := &stage{kube: fake.NewClientBuilder().WithObjects(sleeping).Build(), keeper: &keeper{}, namespace: "shop", kind: deployment.Kind{}, name: workloadName}
 	if strike != nil {
 		s.trouble = &trouble{name: "a-trouble", strike: strike}
 	}

@@ -51,7 +51,7 @@ func TestWebAppsReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
 	app.SetGeneration(1)
 	app.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"test": "1"}}}}
 	kube := fake.NewClientBuilder().WithObjects(app).WithStatusSubresource(app).Build()
-	controller := webApps{kube: kube, keeper: newKeeper(t.Context(), nil), kind: kind}
+	controller := webApps{kube: kube, keeper: &keeper{}, kind: kind}
 	reconciled := func() (set appsv1.StatefulSet) {
 		controller.reconcileAll(t.Context())
 		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(app), app)).To(Succeed())
