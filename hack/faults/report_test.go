@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,36 +56,13 @@ func TestTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
 		{plan: plan{scenario: "server", disturbance: disturb(proxy.Stale, "pods", time.Second)}, reached: true},
 		{plan: plan{scenario: "late", trouble: &trouble{name: "stale-pods"}}, reached: true},
 	})).To(Succeed())
-	g.Expect(rows(printed.String())).To(Equal([][]string{
+	all := rows(printed.String())
+	g.Expect(all).To(HaveLen(len(scenarios()) + 2))
+	g.Expect(slices.DeleteFunc(all, func(row []string) bool { return row[len(row)-1] == "-" })).To(Equal([][]string{
 		{"tried/failed", "killed-before", "killed-after", "conflict", "timeout", "500", "stale", "unobserved", "replay", "trouble", "all"},
-		{"walkthrough", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 		{"stuck", "-", "-", "2/1(+1)", "-", "-", "-", "-", "-", "-", "2/1(+1)"},
-		{"rollback", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 		{"late", "-", "-", "-", "-", "-", "-", "-", "-", "1/0", "1/0"},
-		{"held", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"statefulset", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"daemonset", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"park", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"first-nodes", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"freeze", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"thaw", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"steps", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"steps-before", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"steps-partition", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"steps-nodes", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"undo", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"park-on-fail", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"steps-order", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"crash", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"checks", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"checks-blind", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"checks-compared", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"checks-asked", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"declared", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"undeclared", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"notify", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 		{"server", "-", "1/0", "-", "-", "-", "1/0", "-", "-", "-", "2/0"},
-		{"repair", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 		{"all", "-", "1/0", "2/1(+1)", "-", "-", "1/0", "-", "-", "1/0", "5/1(+1)"},
 	}))
 }
