@@ -85,12 +85,10 @@ func run(ctx context.Context, args []string) error {
 		}
 		return up(ctx, options, os.Stdout, os.Stderr)
 	case "down":
-		flags := newFlags(name)
-		dir := flags.String("dir", defaultDir, "state `folder` of up")
-		if err := parse(flags, args); err != nil {
+		if err := parse(newFlags(name), args); err != nil {
 			return err
 		}
-		return down(ctx, *dir, os.Stdout)
+		return down(ctx, os.Stdout)
 	case "help", "-h", "-help", "--help":
 		fmt.Print(usage)
 		return nil

@@ -30,11 +30,16 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-const defaultDir = ".local"
+const (
+	// stateDir is the folder of what up starts: data, keys, kubeconfig, logs, process ids. down removes it.
+	stateDir = ".local"
+	// config is the kustomization to install.
+	config = "config/local"
+)
 
 // upOptions are the flags of up.
 type upOptions struct {
-	dir, config string
+	dir         string
 	manager     string
 	managerArgs []string
 	// server is the program of the test server, empty for none.
@@ -73,8 +78,6 @@ func (o *upOptions) portSettings() []portSetting {
 func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
 	options := &upOptions{}
 	flags := newFlags("up")
-	flags.StringVar(&options.dir, "dir", defaultDir, "state `folder`: data, keys, kubeconfig, logs, process ids")
-	flags.StringVar(&options.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&options.manager, "manager", "", "`program` of the manager (required)")
 	flags.StringVar(&options.server, "server", "", "`program` of the AlterShield test server; empty for none")
 	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes preserve blanks")

@@ -42,8 +42,6 @@ func TestParseUp(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(options.manager).To(Equal("m"))
 	g.Expect(options.managerArgs).To(Equal([]string{"--a", "b c"}))
-	g.Expect(options.dir).To(Equal(".local"))
-	g.Expect(options.config).To(Equal("config/local"))
 	var ports []int
 	for _, setting := range options.portSettings() {
 		ports = append(ports, *setting.port)

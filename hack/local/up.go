@@ -41,7 +41,7 @@ const lockFile = "up.lock"
 // up starts everything that isn't running: the control plane, the objects of the kustomization, and always a new manager.
 func up(ctx context.Context, options *upOptions, out, progress io.Writer) error {
 	var err error
-	if options.dir, err = filepath.Abs(options.dir); err != nil {
+	if options.dir, err = filepath.Abs(stateDir); err != nil {
 		return err
 	}
 	if options.manager, err = filepath.Abs(options.manager); err != nil {
@@ -143,12 +143,12 @@ func startPlane(ctx context.Context, options *upOptions, programs assets.Assets,
 
 // startManager installs the kustomization and starts the manager, instead of a running one.
 func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluster, progress io.Writer) error {
-	fmt.Fprintf(progress, "installing %s\n", options.config)
+	fmt.Fprintf(progress, "installing %s\n", config)
 	manager, err := operator.Install(ctx, plane, operator.Options{
 		Dir:      options.dir,
 		Binary:   options.manager,
 		Args:     append(options.serverArgs(), options.managerArgs...),
-		Config:   options.config,
+		Config:   config,
 		Ports:    options.managerPorts,
 		Detached: true,
 	})
@@ -166,9 +166,9 @@ func quote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// down stops everything that up started in the folder and removes its files.
-func down(ctx context.Context, dir string, out io.Writer) error {
-	dir, err := filepath.Abs(dir)
+// down stops everything that up started and removes its files.
+func down(ctx context.Context, out io.Writer) error {
+	dir, err := filepath.Abs(stateDir)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func down(ctx context.Context, dir string, out io.Writer) error {
 	} else {
 		fmt.Fprintln(out, "stopped", strings.Join(stopped, ", "))
 	}
-	if err := removeState(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "removed the data in %s\n", dir)
@@ -205,24 +205,4 @@ func stopEverything(ctx context.Context, dir string) ([]string, error) {
 	}
 	parts, err := cluster.StopIn(ctx, dir)
 	return append(stopped, parts...), err
-}
-
-// removeState removes the files of up, and the folder if it is empty then.
-func removeState(dir string) error {
-	if err := cluster.RemoveState(dir); err != nil {
-		return err
-	}
-	for _, entry := range append(operator.Files(), lockFile, tokenFile) {
-		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
-			return fmt.Errorf("remove the state: %w", err)
-		}
-	}
-	left, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("remove the state: %w", err)
-	}
-	if len(left) > 0 {
-		return nil
-	}
-	return os.Remove(dir)
 }

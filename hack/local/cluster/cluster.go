@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -135,16 +134,6 @@ func StopIn(ctx context.Context, dir string) ([]string, error) {
 		return nil, fmt.Errorf("stop the cluster in %s: %w", dir, err)
 	}
 	return stopped, nil
-}
-
-// RemoveState removes the files of a cluster from its folder, but not those of others.
-func RemoveState(dir string) error {
-	for _, entry := range []string{etcdData, pki, volumePlugins, stagesFile, schedulerFile, auditPolicyFile, auditLog, "kubeconfig", process.LogsDir, process.PidsDir} {
-		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
-			return fmt.Errorf("remove the cluster's data: %w", err)
-		}
-	}
-	return nil
 }
 
 // Stop stops every part, the last started first. The folder stays.

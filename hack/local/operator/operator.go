@@ -178,9 +178,6 @@ func (o *Operator) RouterURL() string {
 	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Callback))
 }
 
-// Files returns the names of the files that Install writes to the state folder for a manager without a name.
-func Files() []string { return []string{Name + kubeconfigSuffix, servingCerts} }
-
 // LogPath returns the path of the manager's log.
 func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, o.options.Name) }
 
