@@ -37,13 +37,13 @@ import (
 type table [][]string
 
 func main() {
-	crds := flag.String("crds", "config/crd/bases", "`folder` of the CustomResourceDefinitions")
+	const crds = "config/crd/bases"
 	schema := flag.String("schema", "", "`file` for the JSON schema of exports")
 	verbs := flag.String("verbs", "", "`folder` for the pages about the verbs of the plugin")
 	flag.Parse()
-	err := run(os.Stdin, *crds, flag.Args())
+	err := run(os.Stdin, crds, flag.Args())
 	if err == nil && *schema != "" {
-		err = writeExportSchema(*crds, *schema)
+		err = writeExportSchema(crds, *schema)
 	}
 	if err == nil && *verbs != "" {
 		err = writeVerbs(*verbs)

@@ -218,10 +218,3 @@ func TestAddOrdersTellsTheCheckOfAnOrderFromThatOfItsFirstBatch(t *testing.T) {
 		HaveKeyWithValue("order 1 as a whole checks", "1"), HaveKeyWithValue("order 1 batch 0 checks", "1"),
 	), "one check of the order was begun in vain")
 }
-
-func TestBeginsCheck(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(beginsCheck("submitChangeExecBatchStartNotify")).To(BeTrue())
-	g.Expect(beginsCheck("submitChangeExecOrderStartNotify")).To(BeTrue())
-	g.Expect(beginsCheck("submitChangeFinishNotify")).To(BeFalse())
-}

@@ -37,7 +37,7 @@ import (
 // generationAnnotation is the generation of the WebApp whose spec a StatefulSet has.
 const generationAnnotation = "faults.altershield.io/generation"
 
-// webApp is the part of a WebApp that its controller reads and writes.
+// webApp is the part of a WebApp that its controller reads.
 type webApp struct {
 	Spec struct {
 		Replicas int32                  `json:"replicas"`
@@ -47,14 +47,6 @@ type webApp struct {
 			Partition int32 `json:"partition"`
 		} `json:"rollout"`
 	} `json:"spec"`
-	Status webAppStatus `json:"status"`
-}
-
-type webAppStatus struct {
-	ObservedGeneration int64 `json:"observedGeneration"`
-	Replicas           int32 `json:"replicas"`
-	UpdatedReplicas    int32 `json:"updatedReplicas"`
-	ReadyReplicas      int32 `json:"readyReplicas"`
 }
 
 // webApps is the controller of WebApps. It runs the pods of each in a StatefulSet.
@@ -98,16 +90,15 @@ func (w webApps) reconcile(ctx context.Context, object *unstructured.Unstructure
 	if set.Annotations[generationAnnotation] != strconv.FormatInt(object.GetGeneration(), 10) {
 		return w.kube.Update(ctx, statefulSetOf(object, app, set))
 	}
-	status := webAppStatus{object.GetGeneration(), set.Status.Replicas, set.Status.UpdatedReplicas, set.Status.ReadyReplicas}
-	if set.Status.ObservedGeneration != set.Generation || reflect.DeepEqual(status, app.Status) {
+	status := map[string]any{
+		"observedGeneration": object.GetGeneration(), "replicas": int64(set.Status.Replicas),
+		"updatedReplicas": int64(set.Status.UpdatedReplicas), "readyReplicas": int64(set.Status.ReadyReplicas),
+	}
+	if set.Status.ObservedGeneration != set.Generation || reflect.DeepEqual(status, object.Object["status"]) {
 		return nil
 	}
 	before := object.DeepCopy()
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	if err != nil {
-		return err
-	}
-	object.Object["status"] = fields
+	object.Object["status"] = status
 	return w.kube.Status().Patch(ctx, object, client.MergeFrom(before))
 }
 

@@ -30,7 +30,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -202,11 +201,6 @@ func (l *Lab) StopOperator(ctx context.Context) error {
 		l.stopFronts()
 	}
 	return errors.Join(failures...)
-}
-
-// Requests returns all requests of the manager to the API server, in the order of the audit log.
-func (l *Lab) Requests() ([]auditv1.Event, error) {
-	return l.RequestsSince(0)
 }
 
 // StopAPIServer stops the API server.

@@ -68,7 +68,7 @@ func TestLabChecksAReleaseAndShowsItsRequestsAndMetrics(t *testing.T) {
 	metrics, err := l.Metrics(ctx)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(metrics["altershield_build_info"].GetMetric()).To(HaveLen(1))
-	requests, err := l.Requests()
+	requests, err := l.RequestsSince(0)
 	g.Expect(err).NotTo(HaveOccurred())
 	var created int
 	for _, request := range requests {

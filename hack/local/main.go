@@ -22,7 +22,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -104,13 +103,7 @@ func printAssets(ctx context.Context, name string, args []string, line func(asse
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	ensure := assets.Ensure
-	if *minor != "" {
-		ensure = func(ctx context.Context, out io.Writer) (assets.Assets, error) {
-			return assets.EnsureMinor(ctx, out, *minor)
-		}
-	}
-	programs, err := ensure(ctx, os.Stderr)
+	programs, err := assets.EnsureMinor(ctx, os.Stderr, *minor)
 	if err != nil {
 		return err
 	}
@@ -120,7 +113,7 @@ func printAssets(ctx context.Context, name string, args []string, line func(asse
 
 func newFlags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("go run ./hack/local "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Writer(os.Stderr))
+	flags.SetOutput(os.Stderr)
 	return flags
 }
 

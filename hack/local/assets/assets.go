@@ -92,8 +92,11 @@ func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, append(controlPlane(newest), kwok()))
 }
 
-// EnsureMinor does the same for a minor version of Kubernetes, such as 1.33, but only looks into the store.
+// EnsureMinor does the same for a minor version of Kubernetes, such as 1.33, but only looks into the store; without one it is Ensure.
 func EnsureMinor(ctx context.Context, out io.Writer, minor string) (Assets, error) {
+	if minor == "" {
+		return Ensure(ctx, out)
+	}
 	for _, version := range []string{newest, oldest} {
 		if minorOf(version) == minor {
 			return ensureStored(ctx, out, version, append(controlPlane(version), kwok()))

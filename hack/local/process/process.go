@@ -19,7 +19,7 @@ limitations under the License.
 package process
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -283,22 +283,10 @@ func readRecord(path string) (pid int, argv []string, err error) {
 
 // tail returns the last lines of a log, indented, or the reason why there are none.
 func tail(path string) string {
-	file, err := os.Open(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return "  " + err.Error()
 	}
-	defer file.Close()
-	var lines []string
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		lines = append(lines, "  "+scanner.Text())
-		if len(lines) > tailLines {
-			lines = lines[1:]
-		}
-	}
-	if len(lines) == 0 {
-		return "  (empty)"
-	}
-	return strings.Join(lines, "\n")
+	lines := strings.Split(cmp.Or(strings.TrimSpace(string(content)), "(empty)"), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
