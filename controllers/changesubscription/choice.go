@@ -153,7 +153,7 @@ func (s *search) ofFreeze(
 		return nil, false, nil
 	case !concerns:
 		return nil, false, nil
-	case len(events) > 0:
+	case len(events) > 0 && !notice.IsOnAgain(status, events):
 	case isTold:
 		notice.KeepFreeze(status, &newly)
 	case isNew:

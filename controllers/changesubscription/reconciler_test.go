@@ -464,6 +464,31 @@ func TestReconcileTellsAFreezeThatConcernsItByAnEdit(t *testing.T) {
 	look(4)
 }
 
+func TestReconcileTellsAFreezeThatIsTurnedOffAndOnAgainSoonAfterItsBeginning(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	lock := lockEverywhere()
+	b := newBench(t, testkit.NewFake(t, append(namespaces(), robot.secret(), lock, robot.subscription(ofShop))...))
+	look := func() {
+		for range 2 {
+			b.step(60)
+			b.reconcile()
+		}
+	}
+	look()
+	for range 2 {
+		for _, expires := range []time.Duration{time.Minute, time.Hour} {
+			lock.Spec.Expires.Duration, lock.Generation = expires, lock.Generation+1
+			g.Expect(b.kube.Update(t.Context(), lock)).To(Succeed())
+			look()
+		}
+	}
+	g.Expect(b.kube.Delete(t.Context(), lock)).To(Succeed())
+	look()
+	begun, ended := ContainSubstring("lock: the freeze has begun"), ContainSubstring("lock: the freeze has ended")
+	g.Expect(robot.bodies).To(HaveExactElements(begun, ended, begun, ended, begun, ended))
+}
+
 func TestReconcileTellsOfAFreezeFromBeforeTheSubscriptionOnlyWhatFollows(t *testing.T) {
 	for name, events := range map[string][]appv1alpha1.SubscribedEvent{"a new subscription": {"All"}, "one that is edited": {"Failures"}} {
 		t.Run(name, func(t *testing.T) {

@@ -142,6 +142,13 @@ func IsToldFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) b
 	return toldFreeze(status.ToldFreezes, uid) != nil
 }
 
+// IsOnAgain reports whether the last one of the events of a freeze is a beginning that was told, and the end after it as well: an edit turned the freeze
+// off, and on again.
+func IsOnAgain(status *appv1alpha1.ChangeSubscriptionStatus, events []Event) bool {
+	last := &events[len(events)-1]
+	return last.Name == appv1alpha1.NotifyFreezeStarted && !IsToldFreeze(status, last.Workload.UID) && slices.Contains(status.Delivered, last.ID)
+}
+
 // ForgetFreeze makes that the end of a freeze isn't told.
 func ForgetFreeze(status *appv1alpha1.ChangeSubscriptionStatus, uid types.UID) {
 	status.ToldFreezes = slices.DeleteFunc(status.ToldFreezes, func(told appv1alpha1.ToldFreeze) bool { return told.UID == uid })
