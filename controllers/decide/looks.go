@@ -172,7 +172,9 @@ func withoutAnswer(
 	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, schedule Schedule, now time.Time,
 ) measure.Terms {
 	status := &workload.Status
-	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled || reason == appv1alpha1.ReasonPartialAnswer
+	passes := slices.Contains([]string{
+		appv1alpha1.ReasonSourceUnavailable, appv1alpha1.ReasonSourceThrottled, appv1alpha1.ReasonPartialAnswer, appv1alpha1.ReasonQueryFailed,
+	}, reason)
 	end := schedule.end(watchEnd(policy, status)).Add(max(retryFor, schedule.Period()))
 	if left := end.Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
 		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, schedule, now), left)

@@ -443,6 +443,7 @@ func TestDecideMakesTheLastLookAgainForAMinuteWithoutAnAnswer(t *testing.T) {
 		"at the end":                         {15, 0, "SourceUnavailable", "Pending ", 15 * time.Second},
 		"where the source is asked too much": {15, 0, "SourceThrottled", "Pending ", 15 * time.Second},
 		"where a part of the source is away": {15, 0, "PartialAnswer", "Pending ", 15 * time.Second},
+		"where it couldn't make the query":   {15, 0, "QueryFailed", "Pending ", 15 * time.Second},
 		"until the minute is over":           {15, 50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
 		"but not after a minute":             {15, time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
 		"but not where none will come":       {15, 0, "BadQuery", "Inconclusive BadQuery", 0},

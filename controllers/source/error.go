@@ -47,6 +47,8 @@ const (
 	KindInvalid Kind = appv1alpha1.ReasonSourceInvalid
 	// KindBadQuery: the query is refused. It won't be answered later either.
 	KindBadQuery Kind = "BadQuery"
+	// KindQueryFailed: the source couldn't make the query, for what it finds, or while a store behind it is away. It may be answered later.
+	KindQueryFailed Kind = appv1alpha1.ReasonQueryFailed
 	// KindTooLarge: the answer is larger than limits.maxBytes or limits.maxSeries.
 	KindTooLarge Kind = "TooLarge"
 	// KindPartial: a part of the source is away, so that series may be missing.
@@ -106,8 +108,10 @@ func ofResponse(status int, header http.Header, body []byte, now time.Time) *Err
 		return &Error{Kind: KindUnauthorized, Message: fmt.Sprintf("the source doesn't accept the credentials (HTTP %d): see spec.auth", status)}
 	case status == http.StatusTooManyRequests:
 		return &Error{Kind: KindThrottled, Message: tooMany, RetryAfter: RetryAfter(header, now)}
-	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest:
 		return &Error{Kind: KindBadQuery, Message: fmt.Sprintf("the source refuses the query (HTTP %d)%s", status, reported(body))}
+	case status == http.StatusUnprocessableEntity:
+		return &Error{Kind: KindQueryFailed, Message: fmt.Sprintf("the source couldn't make the query (HTTP %d)%s", status, reported(body))}
 	case status/100 == 3:
 		return &Error{Kind: KindUnavailable, Message: fmt.Sprintf("the source redirects (HTTP %d), which the operator doesn't follow: correct spec.url", status)}
 	}

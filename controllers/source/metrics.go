@@ -44,7 +44,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		known: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_source_requests_total",
-			Help: "Queries of a VerificationSource by outcome: OK, SourceUnavailable, SourceThrottled, Unauthorized, BadQuery, TooLarge, PartialAnswer, AddressRefused, or Skipped because the source didn't answer before or the limits are reached. Shared queries count once.",
+			Help: "Queries of a VerificationSource by outcome: OK, SourceUnavailable, SourceThrottled, Unauthorized, BadQuery, QueryFailed, TooLarge, PartialAnswer, AddressRefused, or Skipped because the source didn't answer before or the limits are reached. Shared queries count once.",
 		}, []string{"source", "code"}),
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "altershield_source_up",
@@ -65,8 +65,8 @@ func (m *Metrics) begin(source string) {
 	defer m.mutex.Unlock()
 	m.known[source] = true
 	for _, code := range []string{
-		codeOK, codeSkipped, string(KindUnavailable), string(KindThrottled), string(KindUnauthorized), string(KindBadQuery), string(KindTooLarge),
-		string(KindPartial), string(KindRefused),
+		codeOK, codeSkipped, string(KindUnavailable), string(KindThrottled), string(KindUnauthorized), string(KindBadQuery),
+		string(KindQueryFailed), string(KindTooLarge), string(KindPartial), string(KindRefused),
 	} {
 		m.requests.WithLabelValues(source, code)
 	}

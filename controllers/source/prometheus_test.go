@@ -87,7 +87,7 @@ func TestReaderAsksARealPrometheus(t *testing.T) {
 	_, err = everything.Instant(t.Context(), `sum(`, window.End)
 	g.Expect(err).To(MatchError(`VerificationSource prometheus: the source refuses the query (HTTP 400): invalid parameter "query": 1:5: parse error: unclosed left parenthesis`))
 	_, err = everything.Instant(t.Context(), `errors_total + on (x) errors_total`, window.End)
-	g.Expect(err).To(MatchError(HavePrefix("VerificationSource prometheus: the source refuses the query (HTTP 422): ")))
+	g.Expect(err).To(MatchError(HavePrefix("VerificationSource prometheus: the source couldn't make the query (HTTP 422): ")))
 	few := reader(t, newSources(t), define(address, func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxSeries = 2 }))
 	_, err = few.Instant(t.Context(), `errors_total`, window.End)
 	g.Expect(err).To(MatchError("VerificationSource prometheus: the answer has more than limits.maxSeries, 2 series"))

@@ -164,7 +164,7 @@ func TestOfResponse(t *testing.T) {
 		"too many for a year":  {429, "31536000", "", "SourceThrottled 5m0s the source refuses further queries for now (HTTP 429)"},
 		"too many for ever":    {429, "9223372036854775807", "", "SourceThrottled 5m0s the source refuses further queries for now (HTTP 429)"},
 		"a bad query":          {400, "", `{"status":"error","errorType":"bad_data","error":"1:1: parse\nerror"}`, "BadQuery 0s the source refuses the query (HTTP 400): 1:1: parse error"},
-		"a costly query":       {422, "", `{"status":"error","error":"too many samples"}`, "BadQuery 0s the source refuses the query (HTTP 422): too many samples"},
+		"a store that is away": {422, "", `{"status":"error","errorType":"execution","error":"expanding series: store-a: unavailable"}`, "QueryFailed 0s the source couldn't make the query (HTTP 422): expanding series: store-a: unavailable"},
 		"another 400":          {400, "", "<html>secret</html>", "BadQuery 0s the source refuses the query (HTTP 400)"},
 		"a failure":            {500, "", `{"status":"error","error":"boom"}`, "SourceUnavailable 0s the source failed (HTTP 500): boom"},
 		"a proxy":              {503, "", "<html>secret</html>", "SourceUnavailable 0s the source failed (HTTP 503)"},

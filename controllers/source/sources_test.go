@@ -49,7 +49,7 @@ func TestSourcesReaderIsForKnownSources(t *testing.T) {
 	found, err := sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(found.Labels).To(Equal(appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}))
-	g.Expect(testutil.CollectAndCount(sources.Metrics.requests, "altershield_source_requests_total")).To(Equal(9), "the counter of each outcome begins at 0")
+	g.Expect(testutil.CollectAndCount(sources.Metrics.requests, "altershield_source_requests_total")).To(Equal(10), "the counter of each outcome begins at 0")
 	g.Expect(testutil.CollectAndCount(sources.Metrics.up, "altershield_source_up")).To(Equal(1))
 	sources.Forget("prometheus")
 	_, err = sources.Reader(t.Context(), "prometheus", "shop")

@@ -39,6 +39,9 @@ const ReasonSourceMissing = "SourceMissing"
 // ReasonPartialAnswer is the reason of a check whose source lacks a part of its series, as a part of it is away.
 const ReasonPartialAnswer = "PartialAnswer"
 
+// ReasonQueryFailed is the reason of a check whose source couldn't make the query, such as while a store behind it is away. It may be able to later.
+const ReasonQueryFailed = "QueryFailed"
+
 // ConditionWithinLimits reports whether the limits of a VerificationSource had room for all queries.
 const ConditionWithinLimits = "WithinLimits"
 
