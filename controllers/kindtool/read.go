@@ -136,32 +136,32 @@ func (t Tool) definition(file, version string) (declared.Definition, error) {
 	return definition, nil
 }
 
-// compile reads a ControlledKind and compiles it. Without a CRD, the kind is that of the object.
-func (t Tool) compile(kindFile, crdFile string, object *identity) (declared.Kind, error) {
+// compile reads a ControlledKind and compiles it for a definition: that of the CRD, or without one the kind of the object.
+func (t Tool) compile(kindFile, crdFile string, object *identity) (declared.Kind, declared.Definition, error) {
 	text, err := t.document(kindFile, "ControlledKind")
 	if err != nil {
-		return nil, err
+		return nil, declared.Definition{}, err
 	}
 	var kind appv1alpha1.ControlledKind
 	if err := yaml.UnmarshalStrict(text, &kind); err != nil {
-		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
+		return nil, declared.Definition{}, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
 	}
 	if _, err := crd.Complete(crd.ControlledKind, text); err != nil {
-		return nil, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
+		return nil, declared.Definition{}, fmt.Errorf("reading the ControlledKind in %s: %w", kindFile, err)
 	}
 	definition := guess(&kind, object)
 	if crdFile != "" {
 		if definition, err = t.definition(crdFile, kind.Spec.Version); err != nil {
-			return nil, err
+			return nil, declared.Definition{}, err
 		}
 	}
 	compiler, err := declared.NewCompiler()
 	if err != nil {
-		return nil, err
+		return nil, declared.Definition{}, err
 	}
 	compiled, problems := compiler.Compile(&kind, definition)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("ControlledKind %s in %s: %w", kind.Name, kindFile, problems.ToAggregate())
+		return nil, declared.Definition{}, fmt.Errorf("ControlledKind %s in %s: %w", kind.Name, kindFile, problems.ToAggregate())
 	}
-	return compiled, nil
+	return compiled, definition, nil
 }

@@ -38,7 +38,8 @@ const usage = `Usage:
         "kind test" of the group system:authenticated.
   manager kind policy --kind <kind.yaml> [--crd <crd.yaml>]
         Print the rules of a ControlledKind as a ValidatingAdmissionPolicy, which is enforced while the operator is down.
-The file - is the standard input. Without --crd, the paths of the ControlledKind are not checked against a schema.
+The file - is the standard input. Without --crd, the paths of the ControlledKind are not checked against a schema, and objects
+have none of its defaults.
 `
 
 // Run runs one of the commands with its arguments.
@@ -138,7 +139,7 @@ func (p printer) policy(args []string) error {
 	if kindFile == "" || len(rest) > 0 {
 		return errors.New("expected --kind and optionally --crd, and no other arguments")
 	}
-	kind, err := p.compile(kindFile, crdFile, nil)
+	kind, _, err := p.compile(kindFile, crdFile, nil)
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,20 @@ pods: none; reported instead: 10.0.0.2, 10.0.0.3
 ` + nothingHolds + `health: Current (spec.health.current is true)
 rules: passed
 `, ""},
+		{"what the CRD has defaults for", "test --kind kind --crd crd -f new --old old", map[string]string{
+			"new": replace(service, "serving.knative.dev", "example.com"), "old": replace(service, "serving.knative.dev", "example.com", "spec: {template", "spec: {region: a, template"),
+			"crd": replace(pruning, "{spec: {type: object, properties: {", "{spec: {type: object, properties: {region: {type: string, default: a}, "), "kind": `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ControlledKind
+metadata: {name: services.example.com}
+spec: {mode: Enforce, immutable: [spec.region], release: {templates: [spec.template], fields: [spec.region]}, pods: {by: None}}
+`}, `
+update of Service web
+release: no
+pods: none; reported instead: web
+` + nothingHolds + `health: Unknown (the object has no status)
+rules: passed
+`, ""},
 		{"what a rule says of the request", "test --kind kind -f new", map[string]string{"new": clone, "kind": `
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind

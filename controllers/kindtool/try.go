@@ -26,6 +26,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -63,26 +67,38 @@ func (t Tool) Try(files Request) (Effects, error) {
 	if tried.updated, err = t.object(files.New); err != nil {
 		return Effects{}, err
 	}
-	tried.complete()
 	named := tried.object().GroupVersionKind()
-	if tried.kind, err = t.compile(files.Kind, files.CRD, &identity{kind: named, namespaced: tried.object().GetNamespace() != ""}); err != nil {
+	compiled, definition, err := t.compile(files.Kind, files.CRD, &identity{kind: named, namespaced: tried.object().GetNamespace() != ""})
+	if err != nil {
 		return Effects{}, err
 	}
+	if err := tried.complete(definition.Schema); err != nil {
+		return Effects{}, fmt.Errorf("%s: %w", files.CRD, err)
+	}
+	tried.kind = compiled
 	if known := tried.kind.GroupVersionKind(); known != named {
 		return Effects{}, fmt.Errorf("the object is of kind %s, the declaration of kind %s", named, known)
 	}
 	return t.effects(tried)
 }
 
-// complete sets fields that the API server sets and files rarely have.
-func (r request) complete() {
+// complete sets fields that the API server sets and files rarely have: those for which a CRD has defaults, nil without one.
+func (r request) complete(schema *apiextensionsv1.JSONSchemaProps) error {
+	defaults, err := structuralOf(schema)
+	if err != nil {
+		return err
+	}
 	for _, object := range []*unstructured.Unstructured{r.old, r.updated} {
-		if object != nil && object.GetGeneration() == 0 {
+		if object == nil {
+			continue
+		}
+		defaulting.Default(object.Object, defaults)
+		if object.GetGeneration() == 0 {
 			object.SetGeneration(1)
 		}
 	}
 	if r.old == nil || r.updated == nil {
-		return
+		return nil
 	}
 	r.updated.SetUID(r.old.GetUID())
 	r.updated.SetGeneration(r.old.GetGeneration())
@@ -92,6 +108,23 @@ func (r request) complete() {
 	if status, written := r.old.Object["status"]; written && r.updated.Object["status"] == nil {
 		r.updated.Object["status"] = status
 	}
+	return nil
+}
+
+// structuralOf returns the schema of a CRD as the API server sets defaults by it.
+func structuralOf(schema *apiextensionsv1.JSONSchemaProps) (*structuralschema.Structural, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	var properties apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, &properties, nil); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	structural, err := structuralschema.NewStructural(&properties)
+	if err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	return structural, nil
 }
 
 // object returns the object of the request.
