@@ -193,6 +193,11 @@ rules: passed
 creation of CloneSet web
 ignored: another object controls it
 `, ""},
+		{"what another controlled before", "test --kind samples/cloneset.yaml -f new --old old", map[string]string{"new": clone, "old": replace(clone, "{name: web",
+			"{ownerReferences: [{apiVersion: example.com/v1, kind: App, name: web, uid: a, controller: true}], name: web")}, `
+update of CloneSet web
+ignored: another object controls it
+`, ""},
 		{"nothing to release", "test --kind samples/cloneset.yaml -f new --old old", map[string]string{"old": clone, "new": replace(clone, "template:", "other:")}, `
 update of CloneSet web
 ` + observes + `release: no, the object has none of the templates and fields

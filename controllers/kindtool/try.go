@@ -17,6 +17,7 @@ limitations under the License.
 package kindtool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -150,7 +151,7 @@ func (t Tool) effects(tried request) (Effects, error) {
 	old, updated := tried.fields()
 	effects := Effects{
 		Operation: tried.operation(), ObjectKind: tried.kind.GroupVersionKind().Kind, Name: tried.object().GetName(), Mode: tried.kind.Mode(),
-		Ignored: !tried.kind.Controls(tried.object()),
+		Ignored: !tried.kind.Controls(cmp.Or(tried.old, tried.updated)), // as the webhooks decide: an update may set or end it
 	}
 	if effects.Ignored {
 		return effects, nil
