@@ -18,6 +18,7 @@ package replaytool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -66,7 +67,7 @@ func Open(ctx context.Context, cluster client.Reader, namespace string, objects 
 			return nil, err
 		}
 		if failure != nil {
-			return nil, fmt.Errorf("%w (for a source that can't be reached from here, use kubectl port-forward and --source-url)", failure)
+			return nil, failure
 		}
 	}
 	return opened, nil
@@ -97,7 +98,11 @@ func (t *tool) openMetrics(ctx context.Context) (*Metrics, error) {
 		}
 		objects = append(objects, object)
 	}
-	return Open(ctx, t.cluster, t.Namespace, objects, t.now)
+	opened, err := Open(ctx, t.cluster, t.Namespace, objects, t.now)
+	if _, failed := errors.AsType[*source.Error](err); failed && t.SourceURL == "" {
+		return nil, fmt.Errorf("%w (for a source that can't be reached from here, use kubectl port-forward and --source-url)", err)
+	}
+	return opened, err
 }
 
 // source returns a VerificationSource of the cluster, or one with the URL of the option. Only the latter gets no credentials. It keeps namespaces apart

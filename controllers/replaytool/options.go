@@ -22,6 +22,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -104,6 +105,9 @@ func (o *Options) parse() (parsed asked, err error) {
 	}
 	if o.Output != outputTable && o.Output != outputJSON {
 		problems = append(problems, fmt.Errorf("-o %q is neither table nor json", o.Output))
+	}
+	if address, err := url.Parse(o.SourceURL); o.SourceURL != "" && (err != nil || address.Host == "") {
+		problems = append(problems, fmt.Errorf("--source-url %q is not an address such as http://127.0.0.1:9090", o.SourceURL))
 	}
 	stored := o.From != "" || o.To != "" || o.NewPods != ""
 	if stored == (o.Release > 0) {

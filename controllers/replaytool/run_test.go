@@ -246,12 +246,17 @@ func TestRunSaysWhatIsMissing(t *testing.T) {
 			"VerificationSource prometheus: dial: connect: connection refused (for a source that can't be reached from here, use kubectl port-forward and --source-url)"},
 		"no source": {policy("name: prometheus", "name: thanos"), `reading VerificationSource altershieldoperator-system/thanos: verificationsources.app.ops.cloud.alipay.com "thanos" not found`},
 		"both ways": {with(func(o *replaytool.Options) { o.From = "2026-01-01T00:00:00Z" }), "either --release is needed, or --from, --to and --new-pods"},
-		"all flags": {replaytool.Options{From: "noon", NewPods: "("}, `--workload "" is not namespace/name
+		"an address that doesn't answer": {with(func(o *replaytool.Options) { o.SourceURL = "http://127.0.0.1:1" }),
+			"VerificationSource prometheus: dial: connect: connection refused"},
+		"all flags": {replaytool.Options{From: "noon", NewPods: "(", SourceURL: "127.0.0.1:9090"}, `--workload "" is not namespace/name
 --policy is needed
 -o "" is neither table nor json
+--source-url "127.0.0.1:9090" is not an address such as http://127.0.0.1:9090
 --from "noon" is not a time such as 2026-11-21T10:00:00Z
 --to "" is not a time such as 2026-11-21T10:00:00Z
 --new-pods "(" is not a regular expression for the names of pods`},
+		"an address without a scheme": {with(func(o *replaytool.Options) { o.SourceURL = "prometheus:9090" }),
+			`--source-url "prometheus:9090" is not an address such as http://127.0.0.1:9090`},
 		"times in the wrong order": {replaytool.Options{
 			Policy: errorsSample, Workload: "shop/web", From: "2026-01-01T00:00:00Z", To: "2026-01-01T00:00:00Z", NewPods: "web.*", Output: "table",
 		}, "--to 2026-01-01T00:00:00Z is not after --from 2026-01-01T00:00:00Z"},
