@@ -70,8 +70,10 @@ func TestDecideChecksAReleaseByAnswers(t *testing.T) {
 		"that was verified":             {"Observe", ofDrift, success(time.Minute), passes, "Success", "shop/web drift: Observe Pending  ", 15 * time.Second},
 		"that passes at the end":        {"Observe", ofDrift, success(2 * time.Minute), passes, "Success", "shop/web drift: Observe Pass CheckPassed no drift", 0},
 		"without an answer at the end":  {"Observe", ofDrift, success(2 * time.Minute), away, "Success", "shop/web drift: Observe Pending  ", 15 * time.Second},
-		"of which nothing is known":     {"Observe", ofDrift, success(3 * time.Minute), away, "Success", "shop/web drift: Observe Inconclusive SourceUnavailable HTTP 500", 0},
-		"that was never asked about":    {"Observe", ofDrift, success(2 * time.Minute), func(*decide.Observation) {}, "Success", "shop/web drift: Observe Inconclusive NotAsked no pod of the release finished, or it is suspended", 0},
+		"without one of the API server": {"Observe", ofDrift, success(2 * time.Minute), answering(plugin.Broken("ReadFailed", "no endpoints")), "Success",
+			"shop/web drift: Observe Pending  ", 15 * time.Second},
+		"of which nothing is known":  {"Observe", ofDrift, success(3 * time.Minute), away, "Success", "shop/web drift: Observe Inconclusive SourceUnavailable HTTP 500", 0},
+		"that was never asked about": {"Observe", ofDrift, success(2 * time.Minute), func(*decide.Observation) {}, "Success", "shop/web drift: Observe Inconclusive NotAsked no pod of the release finished, or it is suspended", 0},
 		"that needs an answer": {"Observe", func(policy *appv1alpha1.VerificationPolicy) { ofDrift(policy); failingWithoutAnswer(policy) }, success(3 * time.Minute), away,
 			"Success", "shop/web drift: Observe Fail SourceUnavailable HTTP 500; sleep-1; sleep-2", 0},
 	} {

@@ -174,6 +174,7 @@ func withoutAnswer(
 	status := &workload.Status
 	passes := slices.Contains([]string{
 		appv1alpha1.ReasonSourceUnavailable, appv1alpha1.ReasonSourceThrottled, appv1alpha1.ReasonPartialAnswer, appv1alpha1.ReasonQueryFailed,
+		plugin.ReasonReadFailed,
 	}, reason)
 	end := schedule.end(watchEnd(policy, status)).Add(max(retryFor, schedule.Period()))
 	if left := end.Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
