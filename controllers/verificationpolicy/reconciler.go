@@ -75,7 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("verificationpolicy").
 		Watches(&appv1alpha1.VerificationPolicy{}, debounce.Single(0), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&appv1alpha1.VerificationSource{}, debounce.Single(0), builder.WithPredicates(scope.CreatedOrDeleted())).
+		Watches(&appv1alpha1.VerificationSource{}, debounce.Single(0), builder.WithPredicates(scope.Changed(typeOf))).
 		Watches(&appv1alpha1.ChangeWorkload{}, debounce.Single(settle), builder.WithPredicates(failuresChanged())).
 		Watches(&admissionv1.MutatingWebhookConfiguration{}, debounce.Single(0), builder.WithPredicates(awaitsBuiltIn())).
 		Complete(r)
@@ -145,9 +145,8 @@ func (r *Reconciler) report(ctx context.Context) (again time.Duration, err error
 		policy := &policies.Items[i]
 		by := policy.Namespace + "/" + policy.Name
 		before := policy.DeepCopy()
-		facts := facts{
-			problems: problems(policy, r.Rules), missing: missingSources(policy, sources), workloads: workloads[by], failed: failures[by],
-		}
+		facts := facts{problems: problems(policy, r.Rules), workloads: workloads[by], failed: failures[by]}
+		facts.missing, facts.mistyped = wrongSources(policy, sources)
 		policy.Status = status(policy, r.Namespace, facts, r.Clock.Now())
 		errs = append(errs, statuspatch.Write(ctx, r.Client, before, policy))
 	}
@@ -156,8 +155,8 @@ func (r *Reconciler) report(ctx context.Context) (again time.Duration, err error
 
 // facts are what is known of a policy beside its spec.
 type facts struct {
-	// problems are those of its expressions, missing are the sources of its checks that don't exist.
-	problems, missing []string
+	// problems are those of its expressions, missing are the sources of its checks that don't exist, mistyped those that it can't ask.
+	problems, missing, mistyped []string
 	// workloads is how many workloads it concerns, failed of how many of their releases it failed.
 	workloads, failed int32
 }
@@ -179,6 +178,7 @@ func status(policy *appv1alpha1.VerificationPolicy, operatorNamespace string, kn
 		{appv1alpha1.ReasonPolicyInvalid, "the policy concerns no workload: ", unusable},
 		{appv1alpha1.ReasonPolicyInvalid, "expressions have mistakes: ", known.problems},
 		{appv1alpha1.ReasonSourceMissing, "a check is Inconclusive without its VerificationSource in namespace " + operatorNamespace + ": ", known.missing},
+		{appv1alpha1.ReasonPolicyInvalid, "a check is Inconclusive with a VerificationSource of another type: ", known.mistyped},
 	} {
 		if len(found.problems) > 0 {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, found.reason, found.meaning+strings.Join(found.problems, "; ")
@@ -189,28 +189,38 @@ func status(policy *appv1alpha1.VerificationPolicy, operatorNamespace string, kn
 	return status
 }
 
-// sources returns the names of the VerificationSources.
-func (r *Reconciler) sources(ctx context.Context) (map[string]bool, error) {
+// sources returns the types of the VerificationSources by their names.
+func (r *Reconciler) sources(ctx context.Context) (map[string]appv1alpha1.SourceType, error) {
 	var list appv1alpha1.VerificationSourceList
 	if err := r.Client.List(ctx, &list, client.InNamespace(r.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the VerificationSources: %w", err)
 	}
-	names := map[string]bool{}
+	types := map[string]appv1alpha1.SourceType{}
 	for i := range list.Items {
-		names[list.Items[i].Name] = true
+		types[list.Items[i].Name] = typeOf(&list.Items[i])
 	}
-	return names, nil
+	return types, nil
 }
 
-// missingSources returns the places of a policy that name a source which doesn't exist.
-func missingSources(policy *appv1alpha1.VerificationPolicy, sources map[string]bool) (missing []string) {
+func typeOf(source *appv1alpha1.VerificationSource) appv1alpha1.SourceType { return source.Spec.Type }
+
+// wrongSources returns the places of a policy that name a source which doesn't exist, and those that name one of another type: only plug-ins are of
+// the type HTTP.
+func wrongSources(policy *appv1alpha1.VerificationPolicy, sources map[string]appv1alpha1.SourceType) (missing, mistyped []string) {
 	for i := range policy.Spec.Checks {
 		check := &policy.Spec.Checks[i]
-		if name := decide.SourceOf(check); name != "" && !sources[name] {
-			missing = append(missing, fmt.Sprintf("spec.checks[%d].%s.sourceRef.name: %s isn't there", i, field(check.Type), name))
+		name := decide.SourceOf(check)
+		if name == "" {
+			continue
+		}
+		place := fmt.Sprintf("spec.checks[%d].%s.sourceRef.name: %s", i, field(check.Type), name)
+		if found, there := sources[name]; !there {
+			missing = append(missing, place+" isn't there")
+		} else if (found == appv1alpha1.SourceHTTP) != (check.HTTP != nil) {
+			mistyped = append(mistyped, fmt.Sprintf("%s is of the type %s", place, found))
 		}
 	}
-	return missing
+	return missing, mistyped
 }
 
 // workloads returns how many workloads under change control each policy concerns, by <namespace>/<name> of the policy.

@@ -132,7 +132,7 @@ func TestReconcileShowsTheSourcesThatAreMissing(t *testing.T) {
 		{Name: "pods", Type: "PodHealth"},
 		{Name: "placement", Type: "HTTP", HTTP: &appv1alpha1.HTTPCheck{SourceRef: appv1alpha1.SourceReference{Name: "placement"}}},
 	}
-	there := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}}
+	there := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}, Spec: appv1alpha1.VerificationSourceSpec{Type: "HTTP"}}
 	other := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "elsewhere"}}
 	kube := testkit.NewFake(t, asking, there, other)
 	ready := func() string {
@@ -143,9 +143,29 @@ func TestReconcileShowsTheSourcesThatAreMissing(t *testing.T) {
 	g.Expect(ready()).To(Equal("False SourceMissing a check is Inconclusive without its VerificationSource in namespace altershieldoperator-system: " +
 		"spec.checks[0].ratio.sourceRef.name: elsewhere isn't there"))
 	there = there.DeepCopy()
-	there.Name, there.ResourceVersion = "elsewhere", ""
+	there.Name, there.ResourceVersion, there.Spec.Type = "elsewhere", "", "Prometheus"
 	g.Expect(kube.Create(t.Context(), there)).To(Succeed())
 	g.Expect(ready()).To(Equal("True Valid the checks of the policy are made"))
+}
+
+func TestReconcileShowsTheSourcesOfAnotherType(t *testing.T) {
+	g := NewWithT(t)
+	asking := policy("shop", "asking")
+	asking.Spec.Checks = []appv1alpha1.VerificationCheck{
+		{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{SourceRef: appv1alpha1.SourceReference{Name: "placement"}}},
+		{Name: "queue", Type: "Gauge", Gauge: &appv1alpha1.GaugeCheck{SourceRef: appv1alpha1.SourceReference{Name: "holoinsight"}}},
+		{Name: "placement", Type: "HTTP", HTTP: &appv1alpha1.HTTPCheck{SourceRef: appv1alpha1.SourceReference{Name: "holoinsight"}}},
+	}
+	of := func(name, sourceType string) client.Object {
+		return &appv1alpha1.VerificationSource{
+			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name}, Spec: appv1alpha1.VerificationSourceSpec{Type: appv1alpha1.SourceType(sourceType)},
+		}
+	}
+	kube := testkit.NewFake(t, asking, of("placement", "HTTP"), of("holoinsight", "HoloInsight"))
+	look(t, kube)
+	ready := meta.FindStatusCondition(find(t, kube, "shop", "asking").Status.Conditions, "Ready")
+	g.Expect(string(ready.Status) + " " + ready.Reason + " " + ready.Message).To(Equal("False Invalid a check is Inconclusive with a VerificationSource of another type: " +
+		"spec.checks[0].ratio.sourceRef.name: placement is of the type HTTP; spec.checks[2].http.sourceRef.name: holoinsight is of the type HoloInsight"))
 }
 
 func TestReconcileCreatesThePolicyBuiltinOnce(t *testing.T) {
