@@ -189,6 +189,39 @@ func TestDispatcherAdmitsKindsThatAreNotEnforced(t *testing.T) {
 	}
 }
 
+func TestDispatcherTurnsAwayADeclaredKindThatItDoesNotKnowYet(t *testing.T) {
+	admitted := func(status metav1.ConditionStatus) client.Object {
+		controlled := testkit.ControlledKind("gadgets.example.com", "Enforce")
+		controlled.Spec.BuiltIn = false
+		controlled.Status.Conditions = []metav1.Condition{{Type: "Admitted", Status: status}}
+		return controlled
+	}
+	for name, row := range map[string]struct {
+		seen   client.Object
+		denial string
+	}{
+		"whose webhooks are called":     {admitted("True"), "the operator has just started, and doesn't know ControlledKind gadgets.example.com yet: try again"},
+		"but none that leaves control":  {admitted("False"), ""},
+		"and none that is not declared": {admitted("True"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, request := NewWithT(t), requestOf(t, deployment(t), deployment(t, repaired))
+			request.Kind = metav1.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}
+			request.Resource = metav1.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+			if name == "and none that is not declared" {
+				request.Resource.Resource = "widgets"
+			}
+			cache := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(row.seen).Build()
+			response := dispatcher{workload.Registry{kind.Kind{}}, cache, nil}.Handle(t.Context(), request)
+			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			if row.denial != "" {
+				g.Expect(response.Result.Code).To(Equal(int32(503)))
+				g.Expect(response.Result.Message).To(Equal(row.denial))
+			}
+		})
+	}
+}
+
 func TestDispatcherFailsWhereTheModeIsUnknown(t *testing.T) {
 	unread := readerOf(t, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("not synced")

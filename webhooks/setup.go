@@ -26,6 +26,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
@@ -172,7 +173,7 @@ type dispatcher struct {
 func (d dispatcher) Handle(ctx context.Context, request admission.Request) admission.Response {
 	kind := d.kinds.Snapshot().ByGroupKind(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
 	if kind == nil {
-		return admission.Allowed("")
+		return d.unknown(ctx, request)
 	}
 	enforced, err := workload.Enforced(ctx, d.cache, kind)
 	switch {
@@ -182,6 +183,21 @@ func (d dispatcher) Handle(ctx context.Context, request admission.Request) admis
 		return admission.Allowed("")
 	}
 	return d.handler(kind).Handle(ctx, request)
+}
+
+// unknown admits workloads of kinds that aren't under change control. Those of a declared kind that is, but that this process has not compiled yet, have
+// to come again: a release would be neither stamped nor denied.
+func (d dispatcher) unknown(ctx context.Context, request admission.Request) admission.Response {
+	var controlled appv1alpha1.ControlledKind
+	name := request.Resource.Resource + "." + request.Resource.Group
+	err := d.cache.Get(ctx, client.ObjectKey{Name: name}, &controlled, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("reading ControlledKind %s: %w", name, err))
+	case !controlled.Spec.BuiltIn && workload.IsEnforced(&controlled) && meta.IsStatusConditionTrue(controlled.Status.Conditions, appv1alpha1.ConditionAdmitted):
+		return admission.Errored(http.StatusServiceUnavailable, fmt.Errorf("the operator has just started, and doesn't know ControlledKind %s yet: try again", name))
+	}
+	return admission.Allowed("")
 }
 
 // boundedLog keeps untrusted input out of the log: the values of requests, and more than one line per second about requests that
