@@ -77,6 +77,9 @@ func manage() error {
 	logging.BindFlags(flag.CommandLine)
 	showVersion := flag.Bool("version", false, "Print the version and exit.")
 	flag.Parse()
+	if flag.NArg() > 0 { // the flags after it would have no effect
+		return fmt.Errorf("unexpected argument %q; -h lists the flags", flag.Arg(0))
+	}
 	build := buildinfo.Build{Version: version, Commit: commit}
 	if *showVersion {
 		fmt.Println(build)

@@ -38,6 +38,14 @@ var _ = Describe("The manager's flags", func() {
 		))
 	})
 
+	It("don't end at an argument", func(ctx context.Context) {
+		for _, arguments := range [][]string{{"uninstal"}, {"--leader-elect", "true", "--namespace=Not_A_Name"}} {
+			output, err := exec.CommandContext(ctx, settings.Binary, arguments...).CombinedOutput()
+			Expect(err).To(MatchError("exit status 1"))
+			Expect(string(output)).To(MatchRegexp(`^altershield-operator: unexpected argument "(uninstal|true)"; -h lists the flags\n$`))
+		}
+	})
+
 	It("tell which build it is", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--version").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
