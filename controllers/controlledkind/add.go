@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -73,6 +74,9 @@ const (
 
 // The label of all objects of the operator.
 const labelName, operatorName = "app.kubernetes.io/name", "altershield-operator"
+
+// firstRetry is the time until a failed reconcile is repeated for the first time. It doubles each time.
+const firstRetry = 5 * time.Millisecond
 
 // countsDelay is how long a change of the counts waits for others, so that a release costs no write of its own.
 const countsDelay = 5 * time.Second
@@ -132,6 +136,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	atOnce := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("controlledkind").
+		WithOptions(controller.Options{RateLimiter: retries()}).
 		WatchesRawSource(source.Func(func(_ context.Context, q queue) error {
 			r.Declared.onChange(func() { q.Add(reconcile.Request{}) })
 			return nil
@@ -151,6 +156,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// retries returns when a failed reconcile is repeated: as all kinds have the same request, the fault of one must not put off the others for longer
+// than the reviews of their permissions.
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, reviewAgain)
+}
 
 // settledChanged passes records that appear, are settled, or go.
 func settledChanged() predicate.Predicate {

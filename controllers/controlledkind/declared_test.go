@@ -717,6 +717,14 @@ func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start", "stop", "start"}))
 }
 
+func TestRetriesComeInTimeForTheOtherKinds(t *testing.T) {
+	limiter := retries()
+	for range 30 {
+		limiter.When(ctrl.Request{})
+	}
+	NewWithT(t).Expect(limiter.When(ctrl.Request{})).To(Equal(time.Minute))
+}
+
 func TestCatalogLooksAgainOnceItMayReadTheCRD(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
