@@ -75,8 +75,8 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 			return nil, err
 		}
 	}
-	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s --namespace %s --overwrite %s ends the pace",
-		phrase, p.progress(ctx, old), strings.Join(fields, " and "), strings.Replace(phrase, " ", "/", 1), old.object.GetNamespace(),
+	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s/%s --namespace %s --overwrite %s ends the pace",
+		phrase, p.progress(ctx, old), strings.Join(fields, " and "), workload.Argument(p.kind), old.object.GetName(), old.object.GetNamespace(),
 		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
 }
 

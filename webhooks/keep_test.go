@@ -99,6 +99,16 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 	}
 }
 
+func TestDefaulterNamesADeclaredKindInFullInACommand(t *testing.T) {
+	g := NewWithT(t)
+	parted := all(stampedGroup(versionOfGroup, "4"), marked(`{"release":4,"policy":"default/careful","lever":"Partition","traffic":"With"}`),
+		field(2.0, "partition", "spec", "rolloutStrategy", "rollingUpdateConfiguration"))
+	whole := field(0.0, "partition", "spec", "rolloutStrategy", "rollingUpdateConfiguration")
+	response, _ := admit(t, groups(t), requestOf(t, objectOf(t, group, parted), objectOf(t, group, parted, whole)), careful())
+	g.Expect(response.Warnings).To(HaveExactElements(HaveSuffix("; kubectl annotate leaderworkersets.leaderworkerset.x-k8s.io/llm --namespace default" +
+		" --overwrite altershield.defense.antgroup.com/go-on=4:all ends the pace")))
+}
+
 func TestDefaulterShowsTheStepOfAPacedRelease(t *testing.T) {
 	g := NewWithT(t)
 	record := changeWorkload("d-1", versionOf123, "Running", "PodsChecking")

@@ -97,7 +97,7 @@ func TestUninstallerLetsWorkloadsOfDeclaredKindsGo(t *testing.T) {
 		ContainSubstring("CloneSet shop/cloned: its release is rolled out at once\n")))
 	g.Expect(left.String()).To(And(
 		ContainSubstring("\nPAUSED ROLLOUTS: the operator paused 1 "),
-		ContainSubstring("\n  kubectl -n shop patch leaderworkerset failed --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/rolloutStrategy/rollingUpdateConfiguration/partition\",\"value\":1}]'\n"),
+		ContainSubstring("\n  kubectl -n shop patch leaderworkersets.leaderworkerset.x-k8s.io failed --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/rolloutStrategy/rollingUpdateConfiguration/partition\",\"value\":1}]'\n"),
 		ContainSubstring("\n  kubectl annotate leaderworkersets.leaderworkerset.x-k8s.io -A --all "),
 		Not(ContainSubstring("NOT LOOKED AT"))))
 }

@@ -50,6 +50,15 @@ func RecordLabels(kind Kind, name, version string) client.MatchingLabels {
 // Noun returns a kind in lower case, as users write it: statefulset.
 func Noun(kind Kind) string { return strings.ToLower(kind.GroupVersionKind().Kind) }
 
+// Argument names a kind in commands of kubectl: as users write it, or in full if it is that of a CRD, whose group has a dot. Its short name may be that of
+// another kind, as a Service of Knative and its Service.
+func Argument(kind Kind) string {
+	if strings.Contains(kind.GroupVersionKind().Group, ".") {
+		return ControlledKindName(kind)
+	}
+	return Noun(kind)
+}
+
 // RevisionNoun returns what messages to users call a revision of a kind: ReplicaSet, or revision where pods belong to a workload directly.
 func RevisionNoun(kind Kind) string {
 	if layered, ok := kind.(Layered); ok && !KeepsRevisions(kind) {

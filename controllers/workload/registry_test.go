@@ -23,11 +23,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -86,12 +88,20 @@ func TestKeepsRevisions(t *testing.T) {
 func TestResumeCommand(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
 	held := appsv1.StatefulSetUpdateStrategy{Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](2147483647)}}
+	routed := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "shop", "name": "web", "annotations": map[string]any{
+			"altershield.defense.antgroup.com/hold-with": `{"/spec/traffic":[{"revisionName":"web-00001"}]}`,
+		}},
+		"spec": map[string]any{"traffic": []any{map[string]any{"revisionName": "web-00001"}}},
+	}}
 	for _, row := range []struct {
 		kind      workload.Kind
 		object    client.Object
 		originals string
 		want      string
 	}{
+		{kinds.Sample(t, "../..", "knative-service", "knativeservices"), routed, `{"/spec/traffic":[{"tag":"it's"}]}`,
+			`kubectl -n shop patch services.serving.knative.dev web --type=json -p '[{"op":"replace","path":"/spec/traffic","value":[{"tag":"it\u0027s"}]}]'`},
 		{deployment.Kind{}, &appsv1.Deployment{ObjectMeta: meta}, "", "kubectl -n shop rollout resume deployment/web"},
 		{statefulset.Kind{}, &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{UpdateStrategy: held}}, `{"partition":2}`,
 			`kubectl -n shop patch statefulset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/rollingUpdate/partition","value":2}]'`},

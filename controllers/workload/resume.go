@@ -19,6 +19,7 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -41,5 +42,6 @@ func ResumeCommand(kind Kind, workload client.Object, originals string) (string,
 	if err != nil {
 		return "", fmt.Errorf("encoding the patch that resumes %s: %w", Phrase(kind, workload.GetName()), err)
 	}
-	return fmt.Sprintf("kubectl -n %s patch %s %s --type=json -p '%s'", workload.GetNamespace(), Noun(kind), workload.GetName(), patch), nil
+	quoted := strings.ReplaceAll(string(patch), "'", `\u0027`) // within JSON, a quotation mark is in a string
+	return fmt.Sprintf("kubectl -n %s patch %s %s --type=json -p '%s'", workload.GetNamespace(), Argument(kind), workload.GetName(), quoted), nil
 }
