@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // base is in the body of every action. As in the server, annotations say what bean validation checks: a text that isn't blank, a value that is
@@ -156,3 +157,96 @@ func decode(body []byte, into any) error {
 	}
 	return json.Unmarshal(encode(known), into)
 }
+
+// Sizes of the columns of the server's database, in bytes.
+const (
+	// maxCreator is less than validation allows.
+	maxCreator = 56
+	// maxTenant is for a batch; an order has the tenant of its scene.
+	maxTenant = 64
+	// maxValue is for every list, as JSON.
+	maxValue = 65535
+)
+
+// Error messages of the database for a rejected statement, with the class of the exception.
+const (
+	tooLong   = "MysqlDataTruncation: Data truncation: Data too long for column '%s' at row 1"
+	isNull    = "SQLIntegrityConstraintViolationException: Column '%s' cannot be null"
+	duplicate = "SQLIntegrityConstraintViolationException: Duplicate entry '%s-%s' for key 'altershield_exe_change_order.uk_order_id'"
+	deadlock  = "MySQLTransactionRollbackException: Deadlock found when trying to get lock; try restarting transaction"
+)
+
+// exception answers an error of the database with all the text that the server's libraries put around it, on several lines.
+func exception(code, statement, said string, about ...any) reply {
+	cause := "com.mysql.cj.jdbc.exceptions." + fmt.Sprintf(said, about...)
+	_, text, _ := strings.Cut(cause, ": ")
+	table, _, _ := strings.Cut(strings.TrimPrefix(statement, "INSERT INTO "), " ")
+	return refusal(code, "\n### Error updating database.  Cause: "+cause+
+		"\n### The error may exist in URL [jar:file:/home/admin/release/altershield.jar!/BOOT-INF/lib/altershield-change.jar!/mapper/"+table+".xml]"+
+		"\n### The error may involve com.alipay.altershield.change.exe.dal.mapper."+table+".insert-Inline"+
+		"\n### The error occurred while setting parameters"+
+		"\n### SQL: "+statement+
+		"\n### Cause: "+cause+
+		"\n; "+text+"; nested exception is "+cause)
+}
+
+const (
+	insertOrder = "INSERT INTO altershield_exe_change_order ( order_id, gmt_create, biz_exec_order_id, platform, tenant_code, title, creator, phase, change_content_ref ) VALUES ( ?, ?, ?, ?, ?, ?, ?, ?, ? )"
+	insertNode  = "INSERT INTO altershield_exe_node ( node_exe_id, gmt_create, order_id, tenant_code, status, change_effective_info_ref ) VALUES ( ?, ?, ?, ?, ?, ? )"
+	insertValue = "INSERT INTO altershield_key_value ( id, gmt_create, value ) VALUES ( ?, ?, ? )"
+)
+
+// refusedOrder returns the database's error for an order, if there is one.
+func refusedOrder(r orderRequest) (reply, bool) {
+	switch {
+	case len(r.ChangePhases) == 0:
+		return exception(codeSystemError, insertOrder, isNull, "phase"), true
+	case len(r.ChangeContents) == 0:
+		return exception(codeSystemError, insertOrder, isNull, "change_content_ref"), true
+	case len(r.Creator) > maxCreator:
+		return exception(codeSystemError, insertOrder, tooLong, "creator"), true
+	case len(encode(r.ChangeContents)) > maxValue, len(r.ChangeParamJSON) > maxValue:
+		return exception(codeSystemError, insertValue, tooLong, "value"), true
+	}
+	return reply{}, false
+}
+
+// refusedBatch returns the database's error for a batch, if there is one. Concurrent batches may deadlock with it.
+func (s *Server) refusedBatch(r startRequest) (reply, bool) {
+	switch {
+	case len(r.TenantCode) > maxTenant:
+		return exception(codeSystemError, insertNode, tooLong, "tenant_code"), true
+	case len(encode(set(r.EffectiveTargetLocations))) > maxValue:
+		return exception(codeSystemError, insertValue, tooLong, "value"), true
+	case s.isVictim(r.BizExecOrderID):
+		return exception(codeSystemError, insertNode, deadlock), true
+	}
+	return reply{}, false
+}
+
+// victims is the share of deadlocks: of the batches that meet those of other orders in the database, every third is aborted.
+const victims = 3
+
+// isVictim waits for the duration of a statement, and reports whether the database aborts it in favour of concurrent ones.
+func (s *Server) isVictim(order string) bool {
+	if s.options.InsertTime < 0 {
+		return false
+	}
+	s.mu.Lock()
+	victim := false
+	if slices.ContainsFunc(s.inserting, func(other string) bool { return other != order }) {
+		victim = s.met%victims == 0
+		s.met++
+	}
+	s.inserting = append(s.inserting, order)
+	s.mu.Unlock()
+	s.pause(s.ctx, s.options.InsertTime)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := slices.Index(s.inserting, order)
+	s.inserting = slices.Delete(s.inserting, done, done+1)
+	return victim
+}
+
+// defaultInsert is about as long as the real server takes.
+const defaultInsert = 2 * time.Millisecond

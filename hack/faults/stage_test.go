@@ -26,7 +26,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 // struck returns the result of a trouble that strikes a Deployment.
@@ -70,4 +73,24 @@ func TestMomentTellsThatATroubleCouldNotStrike(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(err).To(MatchError("injecting a-trouble: no API server"))
 	g.Expect(s.struck).To(BeFalse())
+}
+
+func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
+	g := NewWithT(t)
+	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": "a"}
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
+		&appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--a"}},
+		&appv1alpha1.ChangeWorkload{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "statefulsets.web--x--a"},
+			Spec:       appv1alpha1.ChangeWorkloadSpec{Release: 1}, Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: 1},
+		},
+	).Build()
+	s := &stage{kube: kube, namespace: "shop", kind: statefulset.Kind{}, name: workloadName}
+	object, record, err := s.current(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))
+	g.Expect(record.Name).To(Equal("statefulsets.web--x--a"))
+	g.Expect(s.phrase()).To(Equal("statefulset web"))
 }
