@@ -168,11 +168,7 @@ func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options
 	if err := l.StopOperator(ctx); err != nil {
 		return err
 	}
-	options := operator.Options{Dir: l.dir, Binary: l.options.Manager, Config: l.options.Config, Args: l.serverArgs}
-	for _, edit := range edits {
-		edit(&options)
-	}
-	running, err := operator.Install(ctx, l.Plane, options)
+	running, err := l.install(ctx, operator.Options{}, edits)
 	if err != nil {
 		return err
 	}
@@ -184,6 +180,15 @@ func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options
 		l.Server.SetCallbackURL(running.CallbackURL())
 	}
 	return nil
+}
+
+// install installs the operator for a manager in this lab.
+func (l *Lab) install(ctx context.Context, options operator.Options, edits []func(*operator.Options)) (*operator.Operator, error) {
+	options.Dir, options.Binary, options.Config, options.Args = l.dir, l.options.Manager, l.options.Config, append(options.Args, l.serverArgs...)
+	for _, edit := range edits {
+		edit(&options)
+	}
+	return operator.Install(ctx, l.Plane, options)
 }
 
 // StopOperator stops the manager or all replicas. The installation stays, including the webhooks.

@@ -45,14 +45,7 @@ func (l *Lab) StartReplicas(ctx context.Context, names []string, edits ...func(*
 	}
 	var replicas []*operator.Operator
 	for _, name := range names {
-		options := operator.Options{
-			Name: name, Front: webhooks.port(), Dir: l.dir, Binary: l.options.Manager, Config: l.options.Config,
-			Args: append([]string{"--leader-elect"}, l.serverArgs...),
-		}
-		for _, edit := range edits {
-			edit(&options)
-		}
-		replica, err := operator.Install(ctx, l.Plane, options)
+		replica, err := l.install(ctx, operator.Options{Name: name, Front: webhooks.port(), Args: []string{"--leader-elect"}}, edits)
 		if err != nil {
 			return err
 		}
