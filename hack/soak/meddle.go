@@ -27,6 +27,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,50 +42,35 @@ func (a *actor) meddle(ctx context.Context, action plan.Action) error {
 	of := []client.ListOption{client.InNamespace(action.Namespace), client.MatchingLabels{appv1alpha1.LabelDeploymentName: action.Name}}
 	switch action.Kind {
 	case plan.DeletePod:
-		var pods corev1.PodList
-		err := a.lab.Kube.List(ctx, &pods, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
-		return a.deleteOne(ctx, pointers(pods.Items), action.Count, err)
+		return a.deleteOne(ctx, &corev1.PodList{}, action.Count, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
+	case plan.DeleteRecord:
+		return a.deleteOne(ctx, &appv1alpha1.ChangeWorkloadList{}, action.Count, of...)
+	case plan.DeleteBatch:
+		return a.deleteOne(ctx, &appv1alpha1.ChangePodList{}, action.Count, of...)
 	case plan.Evict:
 		return a.evict(ctx, action)
-	case plan.DeleteRecord:
-		var workloads appv1alpha1.ChangeWorkloadList
-		err := a.lab.Kube.List(ctx, &workloads, of...)
-		return a.deleteOne(ctx, pointers(workloads.Items), action.Count, err)
 	}
 	var batches appv1alpha1.ChangePodList
 	if err := a.lab.Kube.List(ctx, &batches, of...); err != nil {
 		return err
 	}
-	switch action.Kind {
-	case plan.DeleteBatch:
-		return a.deleteOne(ctx, pointers(batches.Items), action.Count, nil)
-	case plan.Fail:
+	if action.Kind == plan.Fail {
 		return a.failNewest(ctx, batches.Items)
-	default:
-		return a.withdraw(ctx, batches.Items)
 	}
+	return a.withdraw(ctx, batches.Items)
 }
 
-func pointers[T any, P interface {
-	*T
-	client.Object
-}](items []T) []client.Object {
-	var objects []client.Object
-	for i := range items {
-		objects = append(objects, P(&items[i]))
-	}
-	return objects
-}
-
-// deleteOne deletes the object at an index, modulo their number.
-func (a *actor) deleteOne(ctx context.Context, objects []client.Object, at int, err error) error {
-	if err != nil {
+// deleteOne deletes the object at an index of a list, modulo their number.
+func (a *actor) deleteOne(ctx context.Context, list client.ObjectList, at int, of ...client.ListOption) error {
+	if err := a.lab.Kube.List(ctx, list, of...); err != nil {
 		return err
 	}
-	if len(objects) == 0 {
-		return errNothing
+	items, err := meta.ExtractList(list)
+	if err != nil || len(items) == 0 {
+		return cmp.Or(err, errNothing)
 	}
-	return a.lab.Kube.Delete(ctx, objects[at%len(objects)])
+	object, _ := items[at%len(items)].(client.Object)
+	return a.lab.Kube.Delete(ctx, object)
 }
 
 // evict fails a pod that isn't over yet. It stays as it is, and its ReplicaSet creates another one.

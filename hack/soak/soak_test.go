@@ -80,6 +80,19 @@ func TestFailNewestFailsAPodOrAnOrder(t *testing.T) {
 	g.Expect(failed("cart--x--1")).To(HaveExactElements("change order"))
 }
 
+func TestDeleteOneDeletesTheObjectAtTheIndexModuloTheirNumber(t *testing.T) {
+	g := NewWithT(t)
+	batch := func(name string) *appv1alpha1.ChangePod {
+		return &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	}
+	a := &actor{lab: &lab.Lab{Kube: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(batch("a"), batch("b")).Build()}}
+	var left appv1alpha1.ChangePodList
+	g.Expect(a.deleteOne(t.Context(), &left, 3, client.InNamespace("shop"))).To(Succeed())
+	g.Expect(a.lab.Kube.List(t.Context(), &left)).To(Succeed())
+	g.Expect(left.Items).To(ConsistOf(HaveField("Name", "a")))
+	g.Expect(a.deleteOne(t.Context(), &left, 0, client.InNamespace("bank"))).To(MatchError(errNothing))
+}
+
 func TestOutcomesCountReleasesByTheirEnd(t *testing.T) {
 	g := NewWithT(t)
 	record := func(status appv1alpha1.ChangeWorkloadPhase, reason string) history.Write {
