@@ -94,13 +94,13 @@ func ofDeclaredKinds() []scenario {
 		// verdict is withdrawn, is verified, and is rolled back on request.
 		{name: "declared", declared: true, play: inTurn(
 			declare, createWebApp, verified(1),
-			slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
-			readyOne, checked(2), withdrawn(1), readyOne, verified(2), requestRollback, verified(3))},
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
+			ready(1), checked(2), withdrawn(1), ready(1), verified(2), requestRollback, verified(3))},
 		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
 		{name: "undeclared", declared: true, objects: undeclaredObjects(), play: inTurn(
 			declare, createWebApp, verified(1),
-			slowRelease, readyOne, replaced, failed(1), suspended(2), held,
-			undeclare, readyOne, readyOne)},
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held,
+			undeclare, ready(1), ready(1))},
 	}
 }
 

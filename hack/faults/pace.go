@@ -49,7 +49,7 @@ func ofSteps() []scenario {
 		// The same with a StatefulSet whose release is parked.
 		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
 			twoSteps(onFail(appv1alpha1.OnFailPark)), createStatefulSet(parkedReplicas), verified(1),
-			slowRelease, readyOne, awaitsApproval, failed(1), suspended(2), parked)},
+			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
 		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
 		{name: "steps-order", checked: true, play: inTurn(
 			twoSteps(), createDeployment, verified(1), failOrder,

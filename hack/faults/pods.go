@@ -68,26 +68,23 @@ func runPods(ctx context.Context, s *stage) error {
 	})
 }
 
-// readyPods makes all running pods ready instead of the kubelet.
-func readyPods(ctx context.Context, s *stage) error { return s.ready(ctx, replicas) }
-
-// readyOne makes one of them ready.
-func readyOne(ctx context.Context, s *stage) error { return s.ready(ctx, 1) }
-
-func (s *stage) ready(ctx context.Context, count int) error {
-	return s.write(ctx, "pods that are ready", func(ctx context.Context) error {
-		pods, err := s.idle(ctx, corev1.PodRunning)
-		if err != nil {
+// ready makes some of the running pods ready instead of the kubelet.
+func ready(count int) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.write(ctx, "pods that are ready", func(ctx context.Context) error {
+			pods, err := s.idle(ctx, corev1.PodRunning)
+			if err != nil {
+				return err
+			}
+			if len(pods) < count {
+				return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
+			}
+			for i := range pods[:count] {
+				err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], true))
+			}
 			return err
-		}
-		if len(pods) < count {
-			return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
-		}
-		for i := range pods[:count] {
-			err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], true))
-		}
-		return err
-	})
+		})
+	}
 }
 
 // replaced waits until the rollout waits for one more pod, which is running and not ready.

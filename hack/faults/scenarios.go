@@ -72,11 +72,11 @@ func ofDeployments() []scenario {
 		// The pods of a release take some time to start.
 		{name: "late", apart: true, troubles: []trouble{
 			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
-		}, play: inTurn(createDeployment, verified(1), change("a release that starts late", neverStarts), pending, moment, runPods, readyPods, verified(2))},
+		}, play: inTurn(createDeployment, verified(1), change("a release that starts late", neverStarts), pending, moment, runPods, ready(replicas), verified(2))},
 		// A release fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook completes. It is rolled back
 		// on request.
 		{name: "held", apart: true, troubles: []trouble{{"unaware-client", unawareClient}}, play: inTurn(
-			createInjected, verified(1), slowRelease, readyOne, failed(1), suspended(2), held,
+			createInjected, verified(1), slowRelease, ready(1), failed(1), suspended(2), held,
 			change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
 			moment, askToGoBack, verified(3))},
 	}

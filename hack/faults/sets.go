@@ -50,16 +50,16 @@ func ofSets() []scenario {
 		// admitted and verified.
 		{name: "statefulset", kind: statefulset.Kind{}, play: inTurn(
 			createStatefulSet(heldReplicas), verified(1),
-			slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied,
-			readyOne, checked(2), // a pod that isn't ready would block the repair
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
+			ready(1), checked(2), // a pod that isn't ready would block the repair
 			repairedSet, verified(3))},
 		// The same with a DaemonSet, which is held by the strategy OnDelete.
 		{name: "daemonset", kind: daemonset.Kind{}, play: inTurn(
-			createDaemonSet(nil), verified(1), slowRelease, readyOne, replaced, failed(1), suspended(2), held, denied, repairedSet, verified(3))},
+			createDaemonSet(nil), verified(1), slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied, repairedSet, verified(3))},
 		// A release of a StatefulSet whose third pod fails, and is parked on request. A repair then rolls forward.
 		{name: "park", kind: statefulset.Kind{}, play: inTurn(
 			createStatefulSet(parkedReplicas), verified(1),
-			slowRelease, readyOne, readyOne, readyOne, replaced, failed(3), suspended(2), held,
+			slowRelease, ready(1), ready(1), ready(1), replaced, failed(3), suspended(2), held,
 			change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
 			parked, repairedSet, verified(3))},
 		// A release of a DaemonSet starts on one node, where its pod passes, and goes on to the others.
