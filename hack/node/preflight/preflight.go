@@ -138,11 +138,11 @@ func (f Facts) Install(ctx context.Context, out io.Writer) error {
 	if apt(ctx, install) == nil {
 		return nil
 	}
-	// The lists of packages may be missing or outdated.
-	if err := apt(ctx, []string{"update"}); err != nil {
-		return fmt.Errorf("%w\n%s", err, byHand)
+	err := apt(ctx, []string{"update"}) // the lists of packages may be missing or outdated
+	if err == nil {
+		err = apt(ctx, install)
 	}
-	if err := apt(ctx, install); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w\n%s", err, byHand)
 	}
 	return nil
