@@ -23,7 +23,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -136,22 +135,15 @@ func undeclare(ctx context.Context, s *stage) error {
 		if err := s.kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
 			return cmp.Or(err, errors.New("its ControlledKind still exists"))
 		}
-		var mutating admissionregistrationv1.MutatingWebhookConfiguration
-		var validating admissionregistrationv1.ValidatingWebhookConfiguration
-		names := undeclaredObjects()
-		if err := errors.Join(
-			s.kube.Get(ctx, client.ObjectKey{Name: names[1]}, &mutating), s.kube.Get(ctx, client.ObjectKey{Name: names[2]}, &validating),
-		); err != nil {
-			return err
-		}
-		mutates := slices.ContainsFunc(mutating.Webhooks, func(entry admissionregistrationv1.MutatingWebhook) bool {
-			return strings.HasPrefix(entry.Name, controlled.Name)
-		})
-		validates := slices.ContainsFunc(validating.Webhooks, func(entry admissionregistrationv1.ValidatingWebhook) bool {
-			return strings.HasPrefix(entry.Name, controlled.Name)
-		})
-		if mutates || validates {
-			return fmt.Errorf("webhooks are still called for it: mutating %t, validating %t", mutates, validates)
+		for i, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+			configuration := &unstructured.Unstructured{}
+			configuration.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
+			if err := s.kube.Get(ctx, client.ObjectKey{Name: undeclaredObjects()[1+i]}, configuration); err != nil {
+				return err
+			}
+			if webhooks := fmt.Sprint(configuration.Object["webhooks"]); strings.Contains(webhooks, controlled.Name) {
+				return fmt.Errorf("the webhooks of the %s are still called for it", kind)
+			}
 		}
 		return nil
 	})

@@ -98,10 +98,7 @@ func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, er
 // play plays a scenario without a fault.
 func (h *half) play(ctx context.Context, scenario scenario) run {
 	played := run{scenario: scenario.name}
-	namespace, err := h.enter(ctx, scenario, nil)
-	if err == nil {
-		err = scenario.play(ctx, h.stage(scenario, namespace, nil))
-	}
+	namespace, _, err := h.played(ctx, scenario, plan{})
 	if err == nil {
 		played.state, err = h.settled(ctx, namespace)
 	}
@@ -162,11 +159,17 @@ func (h *half) enter(ctx context.Context, scenario scenario, fault *proxy.Fault)
 	})
 }
 
-func (h *half) stage(scenario scenario, namespace string, trouble *trouble) *stage {
-	return &stage{
-		lab: h.lab, kube: h.lab.Kube, api: h.api, calls: h.calls, keeper: h.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
-		trouble: trouble,
+// played plays a scenario with the fault of a plan, and reports whether its trouble struck.
+func (h *half) played(ctx context.Context, scenario scenario, plan plan) (namespace string, struck bool, err error) {
+	if namespace, err = h.enter(ctx, scenario, plan.fault); err != nil {
+		return namespace, false, err
 	}
+	s := &stage{
+		lab: h.lab, kube: h.lab.Kube, api: h.api, calls: h.calls, keeper: h.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
+		trouble: plan.trouble,
+	}
+	err = scenario.play(ctx, s)
+	return namespace, s.struck, err
 }
 
 // leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
@@ -184,12 +187,8 @@ func (h *half) try(ctx context.Context, plan plan) result {
 	scenario := h.scenarios[plan.scenario]
 	began := time.Now()
 	kills := h.keeper.kills.Load()
-	namespace, err := h.enter(ctx, scenario, plan.fault)
-	stage := h.stage(scenario, namespace, plan.trouble)
-	if err == nil {
-		err = scenario.play(ctx, stage)
-	}
-	tried := result{plan: plan, reached: stage.struck}
+	namespace, struck, err := h.played(ctx, scenario, plan)
+	tried := result{plan: plan, reached: struck}
 	if err != nil {
 		tried.differences = append(tried.differences, err.Error())
 	} else {
