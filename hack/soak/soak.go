@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,15 +160,15 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 	s.watch.violated = stopActing
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	watched, kept := make(chan error, 1), make(chan error, 1)
-	go func() { watched <- s.watch.run(watching) }()
-	go func() {
+	var running errgroup.Group
+	running.Go(func() error { return s.watch.run(watching) })
+	running.Go(func() error {
 		err := s.managers.keep(watching)
 		if err != nil {
 			stopActing() // without the operator actions are pointless
 		}
-		kept <- err
-	}()
+		return err
+	})
 
 	planned := plan.Options{Seed: s.options.seed, OptedIn: optedIn(), Guarded: guarded, Outside: outside}
 	storm, steady := planned, planned
@@ -182,7 +183,7 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 		}
 	}
 	stopWatching()
-	if err := errors.Join(<-watched, <-kept, s.watch.read()); err != nil {
+	if err := errors.Join(running.Wait(), s.watch.read()); err != nil {
 		return err
 	}
 	return s.conclude(ctx)

@@ -117,18 +117,14 @@ func later(a, b time.Time) time.Time {
 }
 
 // leaderless records the loss of the leader, and gone that it has exited: the operator can't act until another one leads.
-func (w *watch) leaderless() (gone func()) {
-	return w.down(func(at int) { w.lame[at] = lameness{since: time.Now()} })
-}
+func (w *watch) leaderless() (gone func()) { return w.down(false) }
 
 // outage records an outage of the API server, and gone its end: the operator can't act until it sees everything again, and one
 // leads.
-func (w *watch) outage() (gone func()) {
-	return w.down(func(at int) { w.lame[at] = lameness{since: time.Now(), blind: true} })
-}
+func (w *watch) outage() (gone func()) { return w.down(true) }
 
-// down records an interval without an end, and returns a function that ends it.
-func (w *watch) down(end func(at int)) func() {
+// down records an interval without an end, and returns a function that is called once it can end.
+func (w *watch) down(blind bool) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.system.Down = append(w.system.Down, invariant.Interval{From: time.Now()})
@@ -136,7 +132,7 @@ func (w *watch) down(end func(at int)) func() {
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		end(at)
+		w.lame[at] = lameness{since: time.Now(), blind: blind}
 	}
 }
 
