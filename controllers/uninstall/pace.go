@@ -70,11 +70,19 @@ func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
 				continue
 			}
 			if free = free && written; written {
-				fmt.Fprintf(u.out, "%s %s: its release is rolled out at once\n", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object))
+				fmt.Fprintf(u.out, "%s %s: %s\n", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), freed(object))
 			}
 		}
 	}
 	return free, denied, nil
+}
+
+// freed describes what follows from the end of the pace of a release.
+func freed(object client.Object) string {
+	if workloadpatch.IsHeld(object) {
+		return "its steps have ended; its rollout stays paused"
+	}
+	return "its release is rolled out at once"
 }
 
 // freeing returns the change that ends the pace of the present release of a workload, and its wait for the end of a freeze. A release that

@@ -63,7 +63,8 @@ func TestUninstallerLetsPacedReleasesGo(t *testing.T) {
 	u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: &out}
 	g.Expect(u.letGo(t.Context())).To(Succeed())
 	g.Expect(u.letGo(t.Context())).To(Succeed(), "again")
-	g.Expect(out.String()).To(ContainSubstring("StatefulSet shop/stepped: its release is rolled out at once\n"))
+	g.Expect(out.String()).To(And(ContainSubstring("StatefulSet shop/stepped: its release is rolled out at once\n"),
+		ContainSubstring("StatefulSet shop/failed: its steps have ended; its rollout stays paused\n")))
 
 	read := func(object client.Object) {
 		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
