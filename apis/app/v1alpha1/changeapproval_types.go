@@ -116,6 +116,7 @@ type ChangeApprovalStatus struct {
 // +kubebuilder:printcolumn:name="DECISION",type=string,JSONPath=`.spec.decision`
 // +kubebuilder:printcolumn:name="BY",type=string,JSONPath=`.spec.approvedBy`
 // +kubebuilder:printcolumn:name="COUNTED",type=string,JSONPath=`.status.conditions[?(@.type=="Counted")].status`
+// +kubebuilder:printcolumn:name="WHY",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Counted")].reason`
 // +kubebuilder:printcolumn:name="REASON",type=string,priority=1,JSONPath=`.spec.reason`
 type ChangeApproval struct {
 	metav1.TypeMeta `json:",inline"`

@@ -402,6 +402,8 @@ type ControlledKindCounts struct {
 // +kubebuilder:printcolumn:name="OBJECTS",type=integer,JSONPath=`.status.counts.objects`
 // +kubebuilder:printcolumn:name="RELEASES",type=integer,JSONPath=`.status.counts.releases`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="REASON",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type ControlledKind struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -122,6 +122,8 @@ type VerificationPolicyStatus struct {
 // +kubebuilder:printcolumn:name="WORKLOADS",type=integer,JSONPath=`.status.workloads`
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.failed`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="REASON",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type VerificationPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
