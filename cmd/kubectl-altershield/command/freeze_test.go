@@ -92,7 +92,7 @@ func TestBreakGlassIsCreated(t *testing.T) {
 	var list appv1alpha1.BreakGlassList
 	g.Expect(b.kube.List(t.Context(), &list, client.InNamespace("shop"))).To(Succeed())
 	g.Expect(list.Items).To(HaveLen(1))
-	g.Expect(answer.out).To(Equal("created breakglass/" + list.Items[0].Name + " in namespace shop; it keeps who uses it for what\n"))
+	g.Expect(answer.out).To(Equal("created breakglass/" + list.Items[0].Name + " in namespace shop; it keeps who uses it for what. A parked release goes on by resume --override\n"))
 	g.Expect(list.Items[0].Spec.Overrides).To(Equal([]appv1alpha1.BreakGlassOverride{"Freeze", "Pace"}))
 }
 

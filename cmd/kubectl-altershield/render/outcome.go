@@ -41,6 +41,9 @@ func (s Style) ending(outcome view.Outcome) string {
 	case view.Success:
 		return s.text("done.success")
 	case view.Suspend:
+		if outcome.Release.NotSuspended {
+			return s.text("done.failed")
+		}
 		return s.text("done.suspend")
 	case view.RolledBack:
 		return s.text("done.rolledback")

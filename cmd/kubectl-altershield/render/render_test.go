@@ -207,8 +207,6 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		"hold": {view.Request{Kind: "HoldRequest", Workload: "web", From: at, Reason: "waits for\nthe database"},
 			"shop/web is paused at release 7 491e30c\n  reason    waits for the database\n", "paused; kubectl altershield resume web -n shop lets it go on\n",
 			"shop/web 将暂停在发布 7 491e30c\n  理由      waits for the database\n"},
-		"resume": {view.Request{Kind: "ResumeRequest", Workload: "web", From: at},
-			"shop/web goes on at release 7 491e30c\n", "goes on; kubectl altershield wait web -n shop follows\n", "shop/web 将继续发布 7 491e30c\n"},
 		"go-on": {view.Request{Kind: "GoOnRequest", Workload: "web", From: at, Step: "2/3"},
 			"shop/web at release 7 491e30c goes on to step 2/3, whatever the checks of the steps before say\n", "asked the operator; kubectl altershield wait web -n shop follows\n",
 			"shop/web 的发布 7 491e30c 将继续到步骤 2/3，不再等待之前步骤的检测\n"},
@@ -228,7 +226,7 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 			"changefreeze/inc-99 in namespace shop ends\n", "changefreeze/inc-99 in namespace shop has ended; releases that it parked start\n",
 			"changefreeze/inc-99（命名空间 shop）将结束\n"},
 		"break-glass": {view.Request{Kind: "BreakGlassRequest", Object: "breakglass/break-glass-x", Changes: []string{"uses: 1"}},
-			"releases in namespace shop pass what would stop them\n  uses: 1\n", "created breakglass/break-glass-x in namespace shop; it keeps who uses it for what\n",
+			"releases in namespace shop pass what would stop them\n  uses: 1\n", "created breakglass/break-glass-x in namespace shop; it keeps who uses it for what. A parked release goes on by resume --override\n",
 			"命名空间 shop 中的发布可以越过阻拦\n  uses: 1\n"},
 		"settings": {view.Request{Kind: "SettingRequest", Object: "opsconfiginfo/branch", Changes: []string{"content: 10 -> 20"}},
 			"opsconfiginfo/branch of the operator is changed\n  content: 10 -> 20\n", "changed opsconfiginfo/branch; the operator takes it without a restart\n",
@@ -247,6 +245,16 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		row.request.DryRun = true
 		g.Expect(render.Request(row.request, style)).To(Equal(row.does+"  warning   it has no effect\nnothing was changed: this was a dry run\n"), name)
 	}
+}
+
+func TestAResumptionWithAWarningIsNotSaidToGoOn(t *testing.T) {
+	g := NewWithT(t)
+	request := view.Request{Kind: "ResumeRequest", Namespace: "shop", Workload: "web", From: view.Side{Release: 7, Version: version("491e30c")}}
+	g.Expect(render.Question(request, style)).To(Equal("shop/web goes on at release 7 491e30c\nDo you want this? [y/N] "))
+	g.Expect(render.Request(request, style)).To(Equal("goes on; kubectl altershield wait web -n shop follows\n"))
+	request.Warnings = []string{"the release stays parked: it starts by itself"}
+	g.Expect(render.Request(request, style)).To(Equal("  warning   the release stays parked: it starts by itself\n" +
+		"kubectl altershield wait web -n shop shows whether it goes on\n"))
 }
 
 func TestFreezes(t *testing.T) {

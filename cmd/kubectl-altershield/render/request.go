@@ -95,6 +95,9 @@ func (s Style) done(request view.Request) string {
 	case view.HoldRequest:
 		return s.text("is.paused", workload, request.Namespace)
 	case view.ResumeRequest:
+		if len(request.Warnings) > 0 { // the operator may have kept its pause
+			return s.text("resumed.perhaps", workload, request.Namespace)
+		}
 		return s.text("resumed", workload, request.Namespace)
 	case view.ApproveRequest:
 		return s.text("approved", clean(request.Object), request.Namespace)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
 // HoldOf returns the request to pause the rollout of a workload as a user. The operator never resumes it.
@@ -32,15 +33,15 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	switch holdOf(facts) {
-	case byOperator:
-		return Request{}, fmt.Errorf("the operator holds the rollout of %s already: kubectl altershield why %s shows for what", request.Object, facts.Reference.Name)
-	case byUser:
+	paced := appv1alpha1.PacedOf(facts.Workload.GetAnnotations(), request.From.Release)
+	switch by := holdOf(facts); {
+	case paced != nil && by != byUser && (paced.Lever != appv1alpha1.LeverGates || by == byOperator && !workloadpatch.IsHeld(facts.Workload)):
+		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps: kubectl altershield freeze lock LOCK %s -n %s --running=Hold --reason WHY keeps it at its step",
+			request.From.Release, request.Object, facts.Reference.Name, facts.Namespace)
+	case by == byOperator:
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s already: kubectl altershield why %s -n %s shows for what", request.Object, facts.Reference.Name, facts.Namespace)
+	case by == byUser:
 		return Request{}, fmt.Errorf("the rollout of %s is paused by a user already", request.Object)
-	}
-	if paced := appv1alpha1.PacedOf(facts.Workload.GetAnnotations(), request.From.Release); paced != nil && paced.Lever != appv1alpha1.LeverGates {
-		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps, which the operator would set again: kubectl altershield deny %s keeps it from its next step that needs approvals",
-			request.From.Release, request.Object, facts.Reference.Name)
 	}
 	operations := pauser.Pause(facts.Workload)
 	if fields := lost(pauser, facts.Workload, operations); fields != "" {
@@ -67,8 +68,8 @@ func ResumeOf(facts Facts, override bool, reason string) (Request, error) {
 	case by == notPaused:
 		return Request{}, fmt.Errorf("the rollout of %s isn't paused", request.Object)
 	case by == byOperator && !override:
-		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s shows for what; --override resumes it all the same",
-			request.Object, facts.Reference.Name)
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s -n %s shows for what; --override resumes it all the same",
+			request.Object, facts.Reference.Name, facts.Namespace)
 	}
 	operations := pauser.Resume(facts.Workload, appv1alpha1.OriginalsOf(facts.Workload.GetAnnotations()))
 	if len(operations) == 0 {

@@ -98,6 +98,8 @@ type Release struct {
 	Repair bool `json:"repair,omitempty"`
 	// RollbackOf is the release that this one is the rollback of; 0 if it is none.
 	RollbackOf int64 `json:"rollbackOf,omitempty"`
+	// NotSuspended reports whether the release failed and suspends nothing: the setting blocking is off, or its kind is only observed.
+	NotSuspended bool `json:"notSuspended,omitempty"`
 	// RefusedUntil is the end of the quarantine of the version.
 	RefusedUntil *metav1.Time `json:"refusedUntil,omitempty"`
 	// Step is the step of a release that is rolled out in steps, such as 2/3.
@@ -130,6 +132,10 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 	}
 	release.State, release.Reason, release.Why = stateOf(record)
 	release.Why = together(release.Why, record.Status.DefenseCheckFailPods)
+	if suspends := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionSuspended); release.State == Suspend && suspends != nil &&
+		(suspends.Reason == appv1alpha1.ReasonBlockingDisabled || suspends.Reason == appv1alpha1.ReasonObserving) {
+		release.NotSuspended, release.Why = true, release.Why+"; "+suspends.Message
+	}
 	if record.Status.ObservedRelease != record.Spec.Release {
 		release.Since = release.Started // the status is that of an earlier release of the version
 		return release

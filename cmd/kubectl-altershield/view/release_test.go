@@ -67,6 +67,15 @@ func TestStateOfARelease(t *testing.T) {
 	}
 }
 
+func TestAFailedReleaseThatSuspendsNothingSaysSo(t *testing.T) {
+	for reason, not := range map[string]bool{"BlockingDisabled": true, "Observing": true, "Lifted": false} {
+		g := NewWithT(t)
+		shown := view.HistoryOf(facts(nil, record(7, "49", is("Suspend", "False", "PodsFailed", "5xx above 1%"), has("Suspended", "False", reason, "further releases are not denied"))), now).Items[0]
+		g.Expect(shown.NotSuspended).To(Equal(not), reason)
+		g.Expect(shown.Why == "5xx above 1%; further releases are not denied").To(Equal(not), shown.Why)
+	}
+}
+
 func TestStateIsFinalUnlessTheReleaseGoesOnOrWaits(t *testing.T) {
 	g := NewWithT(t)
 	for _, state := range []view.State{"Pending", "Running", "Waiting"} {

@@ -150,7 +150,7 @@ func StatusOf(facts Facts, now time.Time) Status {
 			Reason: check.Reason, Message: check.Message, Numbers: check.Numbers,
 		})
 	}
-	status.Ways = waysOf(facts, present, now)
+	status.Ways = waysOf(facts, present, record, now)
 	status.Next = nextOf(facts, present, status.Ways)
 	return status
 }
@@ -248,7 +248,7 @@ func HistoryOf(facts Facts, now time.Time) ReleaseList {
 			list.Items = append(list.Items, forgotten(facts, &rollbacks[i], now))
 		}
 	}
-	slices.SortStableFunc(list.Items, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })
+	slices.SortStableFunc(list.Items, newestFirst)
 	var targets []string
 	if facts.Workload != nil {
 		targets = pastOf(facts).VerifiedTargets(now)
@@ -288,6 +288,14 @@ func forgotten(facts Facts, back *appv1alpha1.Rollback, now time.Time) Release {
 		release.RefusedUntil = back.RefusedUntil.DeepCopy()
 	}
 	return release
+}
+
+// newestFirst compares releases by their numbers, and by their time where one was only observed: observed releases are counted separately.
+func newestFirst(a, b Release) int {
+	if a.Observed != b.Observed && a.Started != nil && b.Started != nil {
+		return cmp.Or(b.Started.Compare(a.Started.Time), cmp.Compare(b.Number, a.Number))
+	}
+	return cmp.Compare(b.Number, a.Number)
 }
 
 func hasRelease(releases []Release, number int64, observed bool) bool {

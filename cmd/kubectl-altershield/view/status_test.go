@@ -161,6 +161,47 @@ func TestStatusNamesNoRollbackWithoutAVerifiedVersion(t *testing.T) {
 	}
 }
 
+func TestStatusNamesTheWayOnOfAReleaseThatWaits(t *testing.T) {
+	for name, row := range map[string]struct {
+		waits   []recordOption
+		command string
+		needs   string
+	}{
+		"for approvals": {[]recordOption{is("Running", "Unknown", "Paced", ""), has("Paced", "True", "AwaitingApproval", "step 3 of 3 needs 1 approval")},
+			"kubectl altershield approve deployment/web -n shop", "create changeapprovals.app.ops.cloud.alipay.com"},
+		"for the end of a freeze": {[]recordOption{is("Running", "Unknown", "Frozen", ""), has("Frozen", "True", "ChangeFreeze", "it is frozen")},
+			"kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY, then kubectl altershield resume deployment/web -n shop --override",
+			"create breakglasses.app.ops.cloud.alipay.com"},
+		"for its user": {[]recordOption{is("Running", "Unknown", "DeploymentPaused", "")}, "kubectl altershield resume deployment/web -n shop", "patch deployments.apps"},
+		"to soak":      {[]recordOption{is("Running", "Unknown", "Paced", ""), has("Paced", "True", "Soaking", "it soaks")}, "", ""},
+	} {
+		g := NewWithT(t)
+		status := view.StatusOf(facts(workload(7, "49"), record(7, "49", row.waits...)), now)
+		if row.command == "" {
+			g.Expect(status.Ways).To(BeEmpty(), name)
+			continue
+		}
+		g.Expect(status.Ways).To(HaveLen(1), name)
+		g.Expect(status.Ways[0].Command).To(Equal(row.command))
+		g.Expect(status.Ways[0].Needs.String()).To(Equal(row.needs))
+		if status.Ways[0].Name == view.WayBreakGlass {
+			g.Expect(status.Next.Command).To(Equal("kubectl altershield wait deployment/web -n shop"), "the glass is for emergencies")
+			continue
+		}
+		g.Expect(status.Next).To(Equal(&status.Ways[0]))
+	}
+}
+
+func TestHistoryShowsAnObservedReleaseByItsTime(t *testing.T) {
+	g := NewWithT(t)
+	observed := record(53, "53", func(record *appv1alpha1.ChangeWorkload) {
+		record.Spec.Observed, record.Spec.CreateTimeUnix = true, now.Add(-2*time.Hour).Unix()
+	})
+	list := view.HistoryOf(facts(workload(7, "49"), observed, record(7, "49")), now).Items
+	g.Expect(list[0].Number).To(BeEquivalentTo(7))
+	g.Expect(list[1].Number).To(BeEquivalentTo(53), "it was observed before")
+}
+
 func TestStatusNamesNoWaysWhileNothingIsSuspended(t *testing.T) {
 	NewWithT(t).Expect(view.StatusOf(facts(workload(7, "49"), record(7, "49")), now).Ways).To(BeEmpty())
 }

@@ -22,13 +22,15 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Way is something that a user can do about a release.
 type Way struct {
-	// Name is that of the verb: repair, rollback, withdraw, wait.
+	// Name is that of the verb: repair, rollback, withdraw, wait, approve, resume, breakglass.
 	Name WayName `json:"name"`
 	// Command does it.
 	Command string `json:"command"`
@@ -53,6 +55,12 @@ const (
 	WayWithdraw WayName = "withdraw"
 	// WayWait waits for the present release.
 	WayWait WayName = "wait"
+	// WayApprove approves the next step.
+	WayApprove WayName = "approve"
+	// WayResume ends the pause of a user.
+	WayResume WayName = "resume"
+	// WayBreakGlass passes a freeze.
+	WayBreakGlass WayName = "breakglass"
 )
 
 // Right is a permission of the API server.
@@ -77,10 +85,13 @@ func (r Right) String() string {
 	return text
 }
 
-// waysOf returns the ways out of a suspension. There are none while nothing is suspended.
-func waysOf(facts Facts, present Release, now time.Time) []Way {
-	if facts.Workload == nil || !decide.IsSuspended(facts.Workload) {
+// waysOf returns the ways out of a suspension, or on for a release that waits for a user or a freeze.
+func waysOf(facts Facts, present Release, record *appv1alpha1.ChangeWorkload, now time.Time) []Way {
+	switch {
+	case facts.Workload == nil:
 		return nil
+	case !decide.IsSuspended(facts.Workload):
+		return waysOn(facts, present, record)
 	}
 	noun := Argument(facts.Reference)
 	change := changeRight(facts)
@@ -100,12 +111,34 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 	return ways
 }
 
-// nextOf returns the best of the ways out of a suspension: to wait for what is under way, or back to a verified version, or a repair.
+// waysOn returns the ways on for a release that waits.
+func waysOn(facts Facts, present Release, record *appv1alpha1.ChangeWorkload) []Way {
+	if present.State != Waiting {
+		return nil
+	}
+	object := Argument(facts.Reference) + " -n " + facts.Namespace
+	ours := func(resource string) Right {
+		return Right{Verb: "create", Group: appv1alpha1.GroupVersion.Group, Resource: resource, Namespace: facts.Namespace}
+	}
+	paced := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced)
+	switch {
+	case present.Reason == appv1alpha1.ReasonFrozen:
+		return []Way{{Name: WayBreakGlass, Needs: ours("breakglasses"), Command: fmt.Sprintf(
+			"kubectl altershield break-glass %s --override=Freeze --reason WHY, then kubectl altershield resume %s --override", object, object)}}
+	case present.Reason == appv1alpha1.ReasonPaced && paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval:
+		return []Way{{Name: WayApprove, Needs: ours("changeapprovals"), Command: "kubectl altershield approve " + object}}
+	case strings.HasSuffix(present.Reason, appv1alpha1.ReasonPaused("")) && facts.Reference.Kind != "Job": // which is never resumed
+		return []Way{{Name: WayResume, Needs: changeRight(facts), Command: "kubectl altershield resume " + object}}
+	}
+	return nil
+}
+
+// nextOf returns the best of the ways: to wait for what is under way, or for a freeze, or back to a verified version, or a repair.
 func nextOf(facts Facts, present Release, ways []Way) *Way {
 	if len(ways) == 0 {
 		return nil
 	}
-	if present.State == Running || present.State == Pending {
+	if present.State == Running || present.State == Pending || ways[0].Name == WayBreakGlass {
 		return &Way{Name: WayWait, Command: fmt.Sprintf("kubectl altershield wait %s -n %s", Argument(facts.Reference), facts.Namespace)}
 	}
 	best := ways[0]
