@@ -59,10 +59,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	if err != nil {
 		return err
 	}
-	awaited := view.Awaited(facts)
-	if number > 0 && number != awaited.Number {
-		awaited = decide.Release{Number: number}
-	}
+	awaited := awaitedOf(facts, number)
 	limit := t.Clock.NewTimer(timeout)
 	defer limit.Stop()
 	ticker := t.Clock.NewTicker(interval)
@@ -73,7 +70,8 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		if shown, err = t.tellOutcome(outcome, shown); err != nil {
 			return err
 		}
-		if outcome.Done {
+		goesBack := number == 0 && view.IsRollbackAsked(facts)
+		if outcome.Done && !goesBack {
 			return t.endWait(outcome)
 		}
 		select {
@@ -85,12 +83,22 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		}
 		fresh, err := cluster.refresh(ctx, facts)
 		switch {
+		case err == nil && goesBack: // the operator made another release, or dropped the request
+			facts, awaited = fresh, awaitedOf(fresh, number)
 		case err == nil:
 			facts = fresh
 		case !passes(err):
 			return err
 		}
 	}
+}
+
+// awaitedOf returns the release of that number, or the one made last.
+func awaitedOf(facts view.Facts, number int64) decide.Release {
+	if awaited := view.Awaited(facts); number == 0 || number == awaited.Number {
+		return awaited
+	}
+	return decide.Release{Number: number}
 }
 
 // tellOutcome prints a line if the state has changed.

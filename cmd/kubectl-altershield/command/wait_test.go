@@ -43,6 +43,13 @@ func wentBack(reason string) func(*appsv1.Deployment) {
 	}
 }
 
+// unsuspended has a failed release suspend nothing.
+func unsuspended(record *appv1alpha1.ChangeWorkload) *appv1alpha1.ChangeWorkload {
+	record.Status.Conditions = append(record.Status.Conditions,
+		metav1.Condition{Type: "Suspended", Status: "False", Reason: "BlockingDisabled", Message: "releases are not denied"})
+	return record
+}
+
 func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
 	unstamped := func(deployment *appsv1.Deployment) { deployment.Labels = nil }
 	for _, row := range []struct {
@@ -55,6 +62,7 @@ func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
 	}{
 		{"verified", web(7, "49"), verified(7, "49"), nil, 0, "release 7  ✔ Success  1✔ 1✖ of 4  verified\n"},
 		{"suspended", web(7, "49", suspendedLabel), failed(7, "49"), nil, 10, "✖ Suspend  1✔ 1✖ of 4  suspended: because of it\n"},
+		{"failed while blocking is off", web(7, "49"), unsuspended(failed(7, "49")), nil, 10, "✖ Suspend  1✔ 1✖ of 4  failed: because of it; releases are not denied\n"},
 		{"rolled back by itself", web(8, "a1", wentBack("PodsNotRunning")), verified(8, "a1"), nil, 11, "release 7  ↩ RolledBack  rolled back: PodsNotRunning: ImagePullBackOff\n"},
 		{"a rollback on request", web(8, "a1", wentBack("Requested")), verified(8, "a1"), nil, 0, "release 8  ✔ Success"},
 		{"superseded", web(7, "49"), record(7, "49", "Running", "Unknown", "Superseded"), nil, 12, "○ Superseded  1✔ 1✖ of 4: because of it\n"},
@@ -93,6 +101,33 @@ func TestWaitPrintsEachChangeOnce(t *testing.T) {
 	})
 	text := b.run("wait", "web").expects(g, command.OK)
 	g.Expect(text).To(MatchRegexp(`^.* ◌ Pending\n.* ◌ Running  1✔ 1✖ of 4\n.* ✔ Success  1✔ 1✖ of 4  verified\n$`))
+}
+
+func TestWaitFollowsARollbackThatTheOperatorHasYetToMake(t *testing.T) {
+	asked := func(deployment *appsv1.Deployment) {
+		deployment.Annotations["altershield.defense.antgroup.com/rollback"] = "true"
+	}
+	for name, row := range map[string]struct {
+		then *appsv1.Deployment
+		code command.Code
+		says string
+	}{
+		"made":    {web(8, "a1", wentBack("Requested")), command.OK, "release 8  ✔ Success"},
+		"dropped": {web(7, "49", suspendedLabel), command.Suspended, "release 7  ✖ Suspend"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, web(7, "49", suspendedLabel, asked), failed(7, "49"), verified(8, "a1"))
+			b.tick(func(second int) {
+				if second == 3 {
+					g.Expect(b.kube.Update(context.Background(), newer(b, row.then))).To(Succeed())
+				}
+			})
+			answer := b.run("wait", "web")
+			g.Expect(answer.code).To(Equal(row.code), answer.out+answer.err)
+			g.Expect(answer.out).To(ContainSubstring(row.says))
+		})
+	}
 }
 
 func TestWaitEndsAtItsTimeout(t *testing.T) {

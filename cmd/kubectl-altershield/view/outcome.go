@@ -49,6 +49,11 @@ func Awaited(facts Facts) decide.Release {
 	return present
 }
 
+// IsRollbackAsked reports whether a user asked for a rollback that the operator neither made nor refused yet.
+func IsRollbackAsked(facts Facts) bool {
+	return facts.Workload != nil && facts.Workload.GetAnnotations()[appv1alpha1.AnnotationRollback] != ""
+}
+
 // OutcomeOf returns how far a release of a workload is.
 func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 	outcome := Outcome{Kind: "ReleaseOutcome", APIVersion: APIVersion, Release: Release{
