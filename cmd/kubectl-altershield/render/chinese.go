@@ -86,6 +86,7 @@ func chinese() map[key]string {
 		"way.repair":        "修复发布",
 		"way.rollback":      "回滚",
 		"way.withdraw":      "撤回结论",
+		"way.park":          "停放：Pod 恢复原样",
 		"way.approve":       "由作者以外的用户批准下一步",
 		"way.resume":        "恢复",
 		"way.breakglass":    "紧急情况下用 BreakGlass 放行",

@@ -86,6 +86,7 @@ func english() map[key]string {
 		"way.repair":        "repair",
 		"way.rollback":      "rollback",
 		"way.withdraw":      "withdraw the verdict",
+		"way.park":          "park: the pods come back as before",
 		"way.approve":       "approve the next step, as another user than the author",
 		"way.resume":        "resume",
 		"way.breakglass":    "break the glass in an emergency",

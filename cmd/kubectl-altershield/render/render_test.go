@@ -132,7 +132,9 @@ func TestHistoryWideShowsVersionsAndAllChanges(t *testing.T) {
 
 func TestWhyNothing(t *testing.T) {
 	present := view.Release{Namespace: "shop", Workload: "web", Number: 1, Version: version("a"), State: "Success"}
-	NewWithT(t).Expect(render.Why(view.Why{Present: &present, Workload: view.Workload{Namespace: "shop", Name: "web"}}, style)).To(ContainSubstring("nothing holds it back"))
+	NewWithT(t).Expect(render.Why(view.Why{Present: &present, Workload: view.Workload{Namespace: "shop", Name: "web"}}, style)).To(ContainSubstring("nothing holds it back\n"))
+	NewWithT(t).Expect(render.Why(view.Why{Present: &present, Workload: view.Workload{Namespace: "shop", Name: "web", Suspended: true}}, style)).To(
+		ContainSubstring("nothing holds it back; suspended: further releases are denied\n"))
 }
 
 func TestWhyOfTrials(t *testing.T) {

@@ -33,7 +33,7 @@ func Why(why view.Why, style Style) string {
 	} else {
 		lines = append(lines, style.headline(why.Workload, why.Present, "")...)
 		if why.Present != nil && whyShown(*why.Present) == "" && why.NotRunning == nil {
-			lines = append(lines, style.paragraph("why", style.text("nothing"), plain)...)
+			lines = append(lines, style.paragraph("why", style.holdsBack(why.Workload), plain)...)
 		}
 	}
 	if why.NotRunning != nil {
@@ -51,6 +51,14 @@ func Why(why view.Why, style Style) string {
 		lines = append(lines, style.labelled("", text+gap+whyShown(release), yellow)...)
 	}
 	return join(append(lines, style.ways(why.Ways)...))
+}
+
+// holdsBack returns that nothing holds the present release back, although the next one may be denied.
+func (s Style) holdsBack(workload view.Workload) string {
+	if workload.Suspended {
+		return s.text("nothing") + "; " + s.text("suspended")
+	}
+	return s.text("nothing")
 }
 
 // failures returns the pods that failed and that the sentence about the release doesn't name, each message once.

@@ -136,6 +136,9 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 		(suspends.Reason == appv1alpha1.ReasonBlockingDisabled || suspends.Reason == appv1alpha1.ReasonObserving) {
 		release.NotSuspended, release.Why = true, release.Why+"; "+suspends.Message
 	}
+	if isParked(record) && release.State == Suspend {
+		release.Why += "; " + meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionParked).Message
+	}
 	if record.Status.ObservedRelease != record.Spec.Release {
 		release.Since = release.Started // the status is that of an earlier release of the version
 		return release
@@ -149,6 +152,10 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 		release.TookSeconds = record.Status.EntryTimeUnix - record.Spec.CreateTimeUnix
 	}
 	return release
+}
+
+func isParked(record *appv1alpha1.ChangeWorkload) bool {
+	return meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionParked)
 }
 
 // ReferenceOf returns the workload of a record. Records from before v0.2 name none and are of Deployments.

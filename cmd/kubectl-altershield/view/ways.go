@@ -30,7 +30,7 @@ import (
 
 // Way is something that a user can do about a release.
 type Way struct {
-	// Name is that of the verb: repair, rollback, withdraw, wait, approve, resume, breakglass.
+	// Name is that of the verb: repair, rollback, park, withdraw, wait, approve, resume, breakglass.
 	Name WayName `json:"name"`
 	// Command does it.
 	Command string `json:"command"`
@@ -51,6 +51,8 @@ const (
 	WayRepair WayName = "repair"
 	// WayRollback goes back to a verified version.
 	WayRollback WayName = "rollback"
+	// WayPark has the pods of a StatefulSet come back as before.
+	WayPark WayName = "park"
 	// WayWithdraw corrects a wrong verdict.
 	WayWithdraw WayName = "withdraw"
 	// WayWait waits for the present release.
@@ -100,6 +102,10 @@ func waysOf(facts Facts, present Release, record *appv1alpha1.ChangeWorkload, no
 	if targets := pastOf(facts).VerifiedTargets(now); len(targets) > 0 {
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
 			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
+	}
+	if read := workloadOf(facts); facts.Reference.Kind == "StatefulSet" && IsBuiltIn(facts.Reference) && read.Held && read.Old > 0 && !isParked(record) {
+		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf(
+			"kubectl annotate %s -n %s %s=%s", noun, facts.Namespace, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)})
 	}
 	if present.Pods.Failed > 0 {
 		ways = append(ways, Way{
