@@ -717,6 +717,25 @@ func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start", "stop", "start"}))
 }
 
+func TestReconcileWritesAStatusAgainAfterAConflict(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.compile(b.catalog)
+	b.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, kube client.Client, name string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+			if object.GetName() == gadgets {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "controlledkinds"}, gadgets, errors.New("it has another label"))
+			}
+			return kube.SubResource(name).Patch(ctx, object, patch, options...)
+		},
+	})
+	result, err := b.Reconcile(t.Context(), ctrl.Request{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(time.Second))
+}
+
 func TestRetriesComeInTimeForTheOtherKinds(t *testing.T) {
 	limiter := retries()
 	for range 30 {

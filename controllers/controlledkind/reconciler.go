@@ -118,7 +118,11 @@ func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.Control
 	if controlled.DeletionTimestamp != nil && seen.releasing == nil {
 		return wait, nil
 	}
-	return wait, r.report(ctx, controlled, seen, admission)
+	err := r.report(ctx, controlled, seen, admission)
+	if apierrors.IsConflict(err) { // the other change may bring no request, as that of a label
+		return releaseAgain, nil
+	}
+	return wait, err
 }
 
 // report writes the status of a ControlledKind.
@@ -132,11 +136,8 @@ func (r *Reconciler) report(ctx context.Context, controlled *appv1alpha1.Control
 		return nil
 	}
 	err := r.Client.Status().Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // an event follows
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err)
+		return client.IgnoreNotFound(fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err))
 	}
 	logChange(ctx, before, controlled)
 	return nil

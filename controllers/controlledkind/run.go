@@ -134,26 +134,34 @@ func (r *Reconciler) release(
 		return nil, 0, r.setFinalizer(ctx, controlled, false)
 	}
 	if seen.kind != nil {
-		released, err := r.resumeHeld(ctx, seen.kind)
-		if apierrors.IsForbidden(err) {
-			delete(r.permissions, controlled.Name) // they are reviewed again
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		state := r.Runner.State(controlled.Name)
-		if !state.Synced && r.leavesUnseen(controlled, &seen) {
-			return &problem{appv1alpha1.ReasonReleasing, "the cache doesn't hold the workloads of this kind yet, whose releases may be paced"}, releaseAgain, nil
-		}
-		if paced, err := r.paces(ctx, state); err != nil || paced {
-			return &problem{appv1alpha1.ReasonReleasing, "the paced releases are being rolled out to all pods"}, releaseAgain, err
-		}
-		if released > 0 || state.Kind != nil {
-			r.end(controlled)
-			return &problem{appv1alpha1.ReasonReleasing, "the rollouts that the operator holds are being resumed"}, releaseAgain, nil
+		if waits, wait, err := r.letGo(ctx, controlled, seen); waits != nil || err != nil {
+			return waits, wait, err
 		}
 	}
 	return nil, 0, r.setFinalizer(ctx, controlled, false)
+}
+
+// letGo lets the workloads of a declared kind go on, and then ends the kind. The problem is what it waits for; nil for nothing.
+func (r *Reconciler) letGo(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen observation) (*problem, time.Duration, error) {
+	released, err := r.resumeHeld(ctx, seen.kind)
+	if apierrors.IsForbidden(err) {
+		delete(r.permissions, controlled.Name) // they are reviewed again
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	state := r.Runner.State(controlled.Name)
+	if !state.Synced && r.leavesUnseen(controlled, &seen) {
+		return &problem{appv1alpha1.ReasonReleasing, "the cache doesn't hold the workloads of this kind yet, whose releases may be paced"}, releaseAgain, nil
+	}
+	if paced, err := r.paces(ctx, state); err != nil || paced {
+		return &problem{appv1alpha1.ReasonReleasing, "the paced releases are being rolled out to all pods"}, releaseAgain, err
+	}
+	if released > 0 || state.Kind != nil {
+		r.end(controlled)
+		return &problem{appv1alpha1.ReasonReleasing, "the rollouts that the operator holds are being resumed"}, releaseAgain, nil
+	}
+	return nil, 0, nil
 }
 
 // end ends a declared kind whose paced releases were rolled out.
