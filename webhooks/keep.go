@@ -75,7 +75,7 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 			return nil, err
 		}
 	}
-	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s/%s --namespace %s --overwrite %s ends the pace",
+	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s/%s --namespace %s --overwrite %s ends the pace once no approval is missing",
 		phrase, p.progress(ctx, old), strings.Join(fields, " and "), workload.Argument(p.kind), old.object.GetName(), old.object.GetNamespace(),
 		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
 }

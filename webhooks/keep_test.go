@@ -86,7 +86,7 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 			}
 			noun := workload.Noun(row.kind)
 			g.Expect(response.Warnings).To(Equal([]string{noun + " sleep is paced: the present value of " + row.fields + " stays until the last step; kubectl annotate " +
-				noun + "/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace"}))
+				noun + "/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing"}))
 			g.Expect(annotationSet(patch, pacedKey)).To(Equal(row.mark))
 			kept := patched(t, deployment(t, row.old, row.updated), response)
 			for _, key := range []string{"strategy", "updateStrategy", "paused"} {

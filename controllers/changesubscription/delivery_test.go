@@ -44,7 +44,7 @@ func TestReconcileTellsAFailureAndItsRecoveryOnce(t *testing.T) {
 		s.Spec.Events = []appv1alpha1.SubscribedEvent{"Failures"}
 	})))
 	g.Expect(b.reconcile()).To(Equal(600))
-	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
 	release := b.release("web")
 	b.step(20)
 	b.turn(release, "Suspend", "Suspended", "True", "PodsFailed")
@@ -132,7 +132,7 @@ func TestReconcileLosesNothingWhileTheReceiverAndTheLeaderAreAway(t *testing.T) 
 	g.Expect(robot.bodies).To(HaveLen(2))
 	g.Expect(robot.bodies[0]).To(ContainSubstring("has started"))
 	g.Expect(robot.bodies[1]).To(ContainSubstring("is suspended"))
-	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
 	b.Reconciler = b.restarted()
 	b.step(1)
 	b.reconcile()
@@ -249,7 +249,7 @@ func TestReconcileDropsWhatTheReceiverRefuses(t *testing.T) {
 	robot.answer = `{"errcode":0,"errmsg":"ok"}`
 	b.release("cart")
 	b.reconcile()
-	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
 	g.Expect(b.object().Status.Dropped).To(BeEquivalentTo(1))
 }
 

@@ -201,7 +201,7 @@ func (r *Reconciler) forget(object *appv1alpha1.ChangeSubscription, now time.Tim
 }
 
 // working is the message of a subscription that isn't known to fail.
-const working = "no message failed"
+const working = "no message fails"
 
 // setReady sets the condition of a subscription.
 func (r *Reconciler) setReady(object *appv1alpha1.ChangeSubscription, reason, message string) {

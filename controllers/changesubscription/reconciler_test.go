@@ -90,7 +90,7 @@ func TestReconcileTellsNothingOfASuspendedTime(t *testing.T) {
 	object.Spec.Suspend, object.Generation = false, 2
 	g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
 	b.reconcile()
-	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
 	g.Expect(robot.bodies).To(BeEmpty())
 	b.release("cart")
 	b.reconcile()
@@ -113,7 +113,7 @@ func TestReconcileTellsNothingOfTheTimeOfAnUnusableSelector(t *testing.T) {
 	object.Spec.Selector, object.Generation = nil, 2
 	g.Expect(b.kube.Update(t.Context(), object)).To(Succeed())
 	b.reconcile()
-	g.Expect(b.ready()).To(Equal("True Ready: no message failed"))
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
 	g.Expect(robot.bodies).To(BeEmpty())
 	b.release("cart")
 	b.reconcile()
