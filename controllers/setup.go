@@ -180,7 +180,7 @@ func newParts(mgr ctrl.Manager, options Options) (*parts, error) {
 func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Manager) error } {
 	builtIn := p.Kinds.Snapshot()
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
-		"Pod": &pod.Reconciler{Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Clock: p.Clock, Settings: p.settings},
+		"Pod": &pod.Reconciler{Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Clock: p.Clock, Settings: p.settings},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Direct: p.direct, Recorder: p.recorder,
 			History: &history.Keeper{Client: p.kube, Live: p.live}, Records: p.records, Metrics: p.releases, Delivery: p.Delivery, Clock: p.Clock,

@@ -46,10 +46,15 @@ const concurrency = 10
 // Labels pods that completed their release.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 
+// Reads a pod whose workload has no release before its gate is opened.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+
 // Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on.
 type Reconciler struct {
 	Kinds  workload.Kinds
 	Client client.Client
+	// Live reads from the API server, before a gate is opened.
+	Live client.Reader
 	// Declared runs the declared kinds.
 	Declared *dynamic.Runner
 	Clock    clock.PassiveClock
@@ -84,17 +89,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
 
-// unfinished passes pods without the Finished label that are ready or have succeeded.
+// unfinished passes pods without the Finished label that are ready or have succeeded, and new ones with a closed gate.
 func unfinished() predicate.Predicate {
 	candidate := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
 		return ok && (decide.IsReady(pod) || decide.HasSucceeded(pod)) && !decide.IsFinished(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) || isGated(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool { return candidate(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
+}
+
+func isGated(object client.Object) bool {
+	pod, ok := object.(*corev1.Pod)
+	return ok && decide.Gated(pod) != decide.GateOpen
 }
 
 // mayFinish passes new workloads, those whose minReadySeconds changed, and those that have other pods now.

@@ -19,20 +19,29 @@ package pod
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Reconcile labels a pod that completed its release.
+// Reconcile labels a pod that completed its release, and opens the gate of one that belongs to no release.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
+	if decide.Gated(pod) != decide.GateOpen {
+		return ctrl.Result{}, r.openStray(ctx, pod)
+	}
 	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil
 	}
@@ -61,4 +70,52 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("labelling pod %s/%s as finished: %w", pod.Namespace, pod.Name, err)
 	}
 	return ctrl.Result{}, nil
+}
+
+// openStray opens the gate of a pod whose workload has no release, and so no record by which its gate would be opened: its template has the gate
+// label from before an operator was uninstalled and all of its marks were removed. The cache holds no such workload, and may not show a first release
+// yet: the API server decides, as an open gate can't be closed.
+func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) error {
+	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, pod)
+	if err != nil || owner != nil && decide.ReleaseOf(owner.Object).Version != "" {
+		return err
+	}
+	kind, reference, err := r.workloadOf(ctx, pod)
+	if err != nil || kind == nil {
+		return err
+	}
+	key, present := client.ObjectKey{Namespace: pod.Namespace, Name: reference.Name}, kind.New()
+	if err := r.Live.Get(ctx, key, present); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", reference.Kind, key, err))
+	}
+	if present.GetUID() != reference.UID || decide.ReleaseOf(present).Version != "" {
+		return nil
+	}
+	var pods corev1.PodList // the cache lacks some of their fields
+	selected := labels.Set{appv1alpha1.LabelVersion: pod.Labels[appv1alpha1.LabelVersion]}
+	if err := r.Live.List(ctx, &pods, client.InNamespace(pod.Namespace), client.MatchingLabels(selected)); err != nil {
+		return fmt.Errorf("listing the Pods with %s in namespace %s: %w", selected, pod.Namespace, err)
+	}
+	at := slices.IndexFunc(pods.Items, func(other corev1.Pod) bool { return other.UID == pod.UID })
+	if at < 0 {
+		return nil
+	}
+	return podgate.Open(ctx, r.Client, &pods.Items[at], "its workload has no release", r.Clock.Now())
+}
+
+// workloadOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.
+func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, *metav1.OwnerReference, error) {
+	var replicaSet appsv1.ReplicaSet
+	found, err := index.Controller(ctx, r.Client, pod, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), &replicaSet)
+	if err != nil {
+		return nil, nil, err
+	}
+	reference := metav1.GetControllerOfNoCopy(pod)
+	if found {
+		reference = metav1.GetControllerOfNoCopy(&replicaSet)
+	}
+	if reference == nil {
+		return nil, nil, nil
+	}
+	return r.Kinds.Snapshot().Of(reference), reference, nil
 }

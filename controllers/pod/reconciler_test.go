@@ -86,6 +86,59 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// A workload has no release, although its template has the gate label, where an operator was uninstalled and all of its marks were removed.
+func TestReconcileOpensTheGateOfAPodWithoutARelease(t *testing.T) {
+	stamped := map[string]string{"admission-webhook-altershield.antgroup.com/version": "v1"}
+	for _, row := range []struct {
+		name         string
+		cached, live map[string]string
+		open         bool
+	}{
+		{"no release", nil, nil, true},
+		{"a release, whose record opens the gate", stamped, stamped, false},
+		{"a first release that the cache doesn't show yet", nil, stamped, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1", Labels: row.cached}}
+			present := deployment.DeepCopy()
+			present.Labels = row.live
+			replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "p-1", Labels: stamped, Annotations: map[string]string{"team": "shop"},
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+				Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/quota"}, {Name: "altershield.defense.antgroup.com/verified"}}},
+			}
+			slim := pod.DeepCopy() // as the cache has it
+			slim.Annotations, slim.Spec.SchedulingGates = nil, slim.Spec.SchedulingGates[1:]
+			live := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(present, pod).Build()
+			held := []client.Object{replicaSet}
+			if row.cached != nil { // the cache holds no Deployment without a version
+				held = append(held, deployment)
+			}
+			kube := interceptor.NewClient(fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(held...).Build(), interceptor.Funcs{
+				Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+					return live.Patch(ctx, object, patch)
+				},
+			})
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+
+			g.Expect(unfinished().Create(event.CreateEvent{Object: slim})).To(BeTrue(), "its event")
+			_, err := reconciler.Reconcile(t.Context(), slim)
+			g.Expect(err).NotTo(HaveOccurred())
+			var stored corev1.Pod
+			g.Expect(live.Get(t.Context(), client.ObjectKeyFromObject(pod), &stored)).To(Succeed())
+			if !row.open {
+				g.Expect(stored.Spec.SchedulingGates).To(HaveLen(2))
+				return
+			}
+			g.Expect(stored.Spec.SchedulingGates).To(Equal([]corev1.PodSchedulingGate{{Name: "example.com/quota"}}))
+			g.Expect(stored.Annotations).To(HaveKeyWithValue("team", "shop"))
+		})
+	}
+}
+
 // A StatefulSet gives a pod the name of the one before. The cache may show that one for longer, and the label counts also on a pod that isn't ready.
 func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 	g := NewWithT(t)

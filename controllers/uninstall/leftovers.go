@@ -162,8 +162,7 @@ func (l leftovers) String() string {
 	if len(l.namespaces) > 0 {
 		fmt.Fprintf(&text, "  the label %s on the namespaces %s\n", appv1alpha1.LabelOptIn, strings.Join(l.namespaces, ", "))
 	}
-	fmt.Fprintf(&text, "To remove it as well (no pod restarts, as the labels in pod templates stay). Don't if an operator is to be installed again: where templates "+
-		"have the label %s, new pods could wait at a gate that it doesn't open.\n", appv1alpha1.LabelGate)
+	text.WriteString("To remove it as well, unless an operator is to be installed again (no pod restarts, as the labels in pod templates stay):\n")
 	for _, workloads := range l.workloads {
 		fmt.Fprintf(&text, "  kubectl annotate %s -A --all %s\n", workload.ControlledKindName(workloads.kind), removals(workloadAnnotations()))
 		fmt.Fprintf(&text, "  kubectl label %s -A --all %s\n", workload.ControlledKindName(workloads.kind), removals(workloadLabels()))
