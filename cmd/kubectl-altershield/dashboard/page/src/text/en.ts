@@ -47,7 +47,7 @@ export const en = {
   took: "Took", what: "What", kept: "kept", current: "current", repair: "repair", observed: "observed only", rollbackOf: (n: number) => `rollback of release ${n}`,
   refusedUntil: (at: string) => `refused until ${at}`, events: "Events", time: "Time", object: "Object", count: "Count", policies: "Policies and freezes", does: "Does", because: "Because",
   next: "What can be done", may: "you may", mayNot: (right: string) => `you may not: needs ${right}`, mayUnknown: "",
-  ways: { repair: "Repair: release a correction", rollback: "Roll back", withdraw: "Withdraw a wrong verdict" }, toRelease: (n: number) => `to release ${n}`, failures: "Failed pods", pod: "Pod",
+  ways: { repair: "Repair: release a correction", rollback: "Roll back", withdraw: "Withdraw a wrong verdict", park: "Park: the pods come back as before", approve: "Approve the next step, as another user than the author", resume: "Resume", breakglass: "Break the glass in an emergency" }, toRelease: (n: number) => `to release ${n}`, failures: "Failed pods", pod: "Pod",
   replicas: (wanted: number, ready: number, updated: number) => `${wanted} wanted · ${ready} ready · ${updated} new`, held: "rollout held by the operator", paused: "rollout paused by a user",
   noChanges: "No change of the content is known.", noEvents: "No Events; they are kept for an hour only.", noPolicies: "No policies and no freezes concern it.", noVerdicts: "No batch yet.", noPods: "No pod of the release is known yet.",
   compare: "Compare", compareWith: (from: string, to: string) => `Compare ${from} with ${to}`, left1: "from", right1: "to", same: "No differences.", hidden: "Values that may be secret are not shown.",

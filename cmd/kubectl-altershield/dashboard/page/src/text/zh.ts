@@ -45,7 +45,7 @@ export const zh: Dictionary = {
   took: "用时", what: "内容", kept: "已保留", current: "当前", repair: "修复发布", observed: "仅观察", rollbackOf: (n) => `发布 ${n} 的回滚`,
   refusedUntil: (at) => `隔离至 ${at}`, events: "Event", time: "时间", object: "对象", count: "次数", policies: "策略与冻结", does: "作用", because: "依据",
   next: "可以做什么", may: "您有权限", mayNot: (right) => `您无权限：需要 ${right}`, mayUnknown: "",
-  ways: { repair: "修复：发布更正", rollback: "回滚", withdraw: "撤回错误的结论" }, toRelease: (n) => `到发布 ${n}`, failures: "未通过的 Pod", pod: "Pod",
+  ways: { repair: "修复：发布更正", rollback: "回滚", withdraw: "撤回错误的结论", park: "停放：Pod 恢复原样", approve: "由作者以外的用户批准下一步", resume: "恢复", breakglass: "紧急情况下用 BreakGlass 放行" }, toRelease: (n) => `到发布 ${n}`, failures: "未通过的 Pod", pod: "Pod",
   replicas: (wanted, ready, updated) => `期望 ${wanted} · 就绪 ${ready} · 新 ${updated}`, held: "滚动已被 Operator 停住", paused: "用户已暂停滚动",
   noChanges: "没有已知的内容变更。", noEvents: "没有 Event；Event 只保留一小时。", noPolicies: "没有相关的策略或冻结。", noVerdicts: "尚无批次。", noPods: "尚无这次发布的 Pod。",
   compare: "比较", compareWith: (from, to) => `比较 ${from} 与 ${to}`, left1: "从", right1: "到", same: "没有差异。", hidden: "可能是机密的值不显示。",
