@@ -94,26 +94,34 @@ type finishOrderRequest struct {
 func problems(request any) (found []string) {
 	content := reflect.ValueOf(request)
 	for _, field := range reflect.VisibleFields(content.Type()) {
-		value, check := content.FieldByIndex(field.Index), field.Tag.Get("check")
-		if value.Kind() == reflect.Pointer && (!value.IsNil() || check == "count") {
-			value = value.Elem() // of a missing count it is no value, which the server reads as -1
+		value, name := content.FieldByIndex(field.Index), field.Tag.Get("json")
+		if value.Kind() == reflect.Pointer && !value.IsNil() {
+			value = value.Elem()
 		}
-		says := func(message string) { found = append(found, field.Tag.Get("json")+" "+message) }
-		switch {
-		case check == "text" && value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "":
-			says("must not be blank")
-		case check == "given" && value.IsZero():
-			says("must not be null")
-		case check == "count" && (!value.IsValid() || value.Int() < 0):
-			says("must be greater than or equal to 0")
-		case check == "tag" && value.Kind() == reflect.String && !slices.Contains([]string{TagLast, TagNotLast}, value.String()):
-			says(`must be "last" or "not_last"`)
+		if message := problem(field.Tag.Get("check"), value); message != "" {
+			found = append(found, name+" "+message)
 		}
 		if most, err := strconv.Atoi(field.Tag.Get("max")); err == nil && value.Len() > most {
-			says(fmt.Sprintf("must not be longer than %d bytes", most))
+			found = append(found, fmt.Sprintf("%s must not be longer than %d bytes", name, most))
 		}
 	}
 	return found
+}
+
+// problem returns what a check forbids about a value, "" if nothing. A missing value is a pointer still.
+func problem(check string, value reflect.Value) string {
+	missing := value.Kind() == reflect.Pointer
+	switch {
+	case check == "text" && !missing && strings.TrimSpace(value.String()) == "":
+		return "must not be blank"
+	case check == "given" && value.IsZero():
+		return "must not be null"
+	case check == "count" && (missing || value.Int() < 0): // the server reads a missing one as -1
+		return "must be greater than or equal to 0"
+	case check == "tag" && !missing && value.String() != TagLast && value.String() != TagNotLast:
+		return `must be "last" or "not_last"`
+	}
+	return ""
 }
 
 // number is an integer that may also be sent as text.
