@@ -106,7 +106,7 @@ func TestDefaulterNamesADeclaredKindInFullInACommand(t *testing.T) {
 	whole := field(0.0, "partition", "spec", "rolloutStrategy", "rollingUpdateConfiguration")
 	response, _ := admit(t, groups(t), requestOf(t, objectOf(t, group, parted), objectOf(t, group, parted, whole)), careful())
 	g.Expect(response.Warnings).To(HaveExactElements(HaveSuffix("; kubectl annotate leaderworkersets.leaderworkerset.x-k8s.io/llm --namespace default" +
-		" --overwrite altershield.defense.antgroup.com/go-on=4:all ends the pace")))
+		" --overwrite altershield.defense.antgroup.com/go-on=4:all ends the pace once no approval is missing")))
 }
 
 func TestDefaulterShowsTheStepOfAPacedRelease(t *testing.T) {
