@@ -21,13 +21,13 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -105,17 +105,28 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) error {
 
 // workloadOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.
 func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, *metav1.OwnerReference, error) {
-	var replicaSet appsv1.ReplicaSet
-	found, err := index.Controller(ctx, r.Client, pod, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), &replicaSet)
-	if err != nil {
-		return nil, nil, err
-	}
-	reference := metav1.GetControllerOfNoCopy(pod)
-	if found {
-		reference = metav1.GetControllerOfNoCopy(&replicaSet)
+	reference, kinds := metav1.GetControllerOfNoCopy(pod), r.Kinds.Snapshot()
+	for _, kind := range kinds {
+		layered, ok := kind.(workload.Layered)
+		if !ok {
+			continue
+		}
+		layer := layered.Layer()
+		named, err := apiutil.GVKForObject(layer, r.Client.Scheme())
+		if err != nil {
+			return nil, nil, fmt.Errorf("naming the kind %T: %w", layer, err)
+		}
+		found, err := index.Controller(ctx, r.Client, pod, named, layer)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found {
+			reference = metav1.GetControllerOfNoCopy(layer)
+			break
+		}
 	}
 	if reference == nil {
 		return nil, nil, nil
 	}
-	return r.Kinds.Snapshot().Of(reference), reference, nil
+	return kinds.Of(reference), reference, nil
 }
