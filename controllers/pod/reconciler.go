@@ -40,7 +40,9 @@ import (
 // Reconcile labels a pod that completed its release, and opens the gate of one that belongs to no release.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
 	if decide.Gated(pod) != decide.GateOpen {
-		return ctrl.Result{}, r.openStray(ctx, pod)
+		if err := r.openStray(ctx, pod); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil

@@ -51,24 +51,32 @@ func TestReconcile(t *testing.T) {
 		before   string
 		passes   bool
 		finished string
+		gates    []corev1.PodReadinessGate
 	}{
-		{"a pod that is ready is labelled", "Running", "", true, "1795255200"},
-		{"a pod that is labelled stays so", "Running", "1795250000", false, "1795250000"},
-		{"an evicted pod is not labelled, though its condition Ready is true", "Failed", "", false, ""},
-		{"an evicted pod that finished before keeps its label", "Failed", "1795250000", false, "1795250000"},
-		{"a pod that ended is not labelled", "Succeeded", "", false, ""},
+		{"a pod that is ready is labelled", "Running", "", true, "1795255200", nil},
+		{"a pod that is ready but for its gate is labelled, as it is checked before traffic", "Running", "", true, "1795255200",
+			[]corev1.PodReadinessGate{{ConditionType: "altershield.defense.antgroup.com/verified"}}},
+		{"a pod that is labelled stays so", "Running", "1795250000", false, "1795250000", nil},
+		{"an evicted pod is not labelled, though its condition Ready is true", "Failed", "", false, "", nil},
+		{"an evicted pod that finished before keeps its label", "Failed", "1795250000", false, "1795250000", nil},
+		{"a pod that ended is not labelled", "Succeeded", "", false, "", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1",
+				Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "v1"}}}
 			replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
 			pod := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", Labels: map[string]string{}, OwnerReferences: []metav1.OwnerReference{
 					*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+				Spec: corev1.PodSpec{ReadinessGates: row.gates},
 				Status: corev1.PodStatus{Phase: row.phase, Conditions: []corev1.PodCondition{
 					{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}},
+			}
+			if row.gates != nil {
+				pod.Status.Conditions[0].Type = "ContainersReady" // Ready awaits the gate
 			}
 			if row.before != "" {
 				pod.Labels[finishedLabel] = row.before
