@@ -21,8 +21,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -40,7 +42,7 @@ type Validator struct {
 	// Namespace is the namespace of the operator.
 	Namespace string
 	Rules     *rule.Compiler
-	// Live reads VerificationSources on the API server: only the leader watches them.
+	// Live lists VerificationSources on the API server: only the leader watches them.
 	Live client.Reader
 }
 
@@ -64,14 +66,21 @@ func (v *Validator) Handle(ctx context.Context, request review.Request) review.R
 
 // unconfined warns of queries that their source doesn't answer for a policy of another namespace than the operator's.
 func (v *Validator) unconfined(ctx context.Context, policy *appv1alpha1.VerificationPolicy) (warnings []string) {
+	isQuery := func(check appv1alpha1.VerificationCheck) bool { return check.Query != nil }
+	if !slices.ContainsFunc(policy.Spec.Checks, isQuery) {
+		return nil
+	}
+	var sources appv1alpha1.VerificationSourceList
+	if err := v.Live.List(ctx, &sources, client.InNamespace(v.Namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the VerificationSources that may answer a query", "verificationPolicy", client.ObjectKeyFromObject(policy))
+	}
+	confined := map[string]bool{}
+	for i := range sources.Items {
+		spec := &sources.Items[i].Spec
+		confined[sources.Items[i].Name] = spec.Prometheus != nil && spec.Prometheus.EnforceNamespace
+	}
 	for i := range policy.Spec.Checks {
-		query := policy.Spec.Checks[i].Query
-		if query == nil {
-			continue
-		}
-		var source appv1alpha1.VerificationSource
-		err := v.Live.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: query.SourceRef.Name}, &source)
-		if err != nil || source.Spec.Prometheus == nil || !source.Spec.Prometheus.EnforceNamespace {
+		if query := policy.Spec.Checks[i].Query; query != nil && !confined[query.SourceRef.Name] {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))
 		}
 	}
