@@ -103,7 +103,11 @@ func (p printer) infer(args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := inferred.Text()
+	return p.print(inferred.Text())
+}
+
+// print prints a text, unless it couldn't be made.
+func (p printer) print(text string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -147,10 +151,5 @@ func (p printer) policy(args []string) error {
 	if policy == nil {
 		return fmt.Errorf("%s has neither rules nor immutable fields", kindFile)
 	}
-	text, err := yamlOf(policy, binding)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(p.out, text)
-	return err
+	return p.print(yamlOf(policy, binding))
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package kindtool
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -445,4 +446,39 @@ func TestRunHelps(t *testing.T) {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), command)
 		NewWithT(t).Expect(out).To(HavePrefix("Usage:\n  manager kind infer"), command)
 	}
+}
+
+// full is an output that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestRunReturnsErrorsOfItsOutput(t *testing.T) {
+	clock := testingclock.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	object := filepath.Join(t.TempDir(), "clone")
+	NewWithT(t).Expect(os.WriteFile(object, []byte(clone), 0o600)).To(Succeed())
+	err := Run([]string{"test", "--kind", samples + "cloneset.yaml", "-f", object}, strings.NewReader(""), full{}, clock)
+	NewWithT(t).Expect(err).To(MatchError("no space left"))
+}
+
+func TestRunFailsForAnObjectThatIsAList(t *testing.T) {
+	g := NewWithT(t)
+	inferred, err := run(t, "infer -", map[string]string{"-": pruning})
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = run(t, "test --kind kind --crd crd -f list", map[string]string{"kind": inferred, "crd": pruning, "list": "- a\n"})
+	g.Expect(err).To(MatchError(ContainSubstring("list")))
+}
+
+func TestRunWarnsOfATemplateWhoseLabelsAreDropped(t *testing.T) {
+	g := NewWithT(t)
+	inferred, err := run(t, "infer -", map[string]string{"-": pruning})
+	g.Expect(err).NotTo(HaveOccurred())
+	out, err := run(t, "test --kind kind --crd crd -f new", map[string]string{"kind": inferred, "crd": pruning, "new": `
+apiVersion: example.com/v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {template: {spec: {containers: [{}]}}}
+`})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(ContainSubstring("the CRD drops the version label of spec.template: set release.identity"))
 }

@@ -17,8 +17,10 @@ limitations under the License.
 package pod
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -182,4 +184,50 @@ func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 	var stored corev1.Pod
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(present), &stored)).To(Succeed())
 	g.Expect(stored.Labels).NotTo(HaveKey(finishedLabel))
+}
+
+func TestReconcileLeavesAGateAloneThatItCanNotJudge(t *testing.T) {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "p-1"},
+		Spec:       corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}},
+	}
+	controlled := pod.DeepCopy()
+	controlled.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	away := errors.New("the API server is away")
+	for _, row := range []struct {
+		name      string
+		pod       *corev1.Pod
+		live      []client.Object
+		get, list error
+		err       error
+	}{
+		{"a pod of nobody", pod, nil, away, away, nil},
+		{"one whose workload is gone", controlled, nil, nil, nil, nil},
+		{"one whose workload can't be read", controlled, nil, away, nil, away},
+		{"one that can't be read", controlled, []client.Object{deployment}, nil, away, away},
+		{"one that is gone", controlled, []client.Object{deployment}, nil, nil, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(row.pod.DeepCopy()).Build()
+			live := interceptor.NewClient(fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(row.live...).Build(), interceptor.Funcs{
+				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+					return cmp.Or(row.get, kube.Get(ctx, key, into, options...))
+				},
+				List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+					return cmp.Or(row.list, kube.List(ctx, list, options...))
+				},
+			})
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			g := NewWithT(t)
+			if _, err := reconciler.Reconcile(t.Context(), row.pod); row.err == nil {
+				g.Expect(err).NotTo(HaveOccurred())
+			} else {
+				g.Expect(err).To(MatchError(row.err))
+			}
+			var stored corev1.Pod
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(row.pod), &stored)).To(Succeed())
+			g.Expect(stored.Spec.SchedulingGates).To(HaveLen(1))
+		})
+	}
 }
