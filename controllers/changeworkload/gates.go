@@ -23,7 +23,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -171,12 +170,8 @@ func (r *Reconciler) mayOpen(ctx context.Context, record *appv1alpha1.ChangeWork
 
 // livePods lists the pods of a release on the API server, which doesn't answer from its cache.
 func (r *Reconciler) livePods(ctx context.Context, record *appv1alpha1.ChangeWorkload, of []decide.PodsOf) ([]corev1.Pod, error) {
-	selected := labels.Set{appv1alpha1.LabelVersion: record.Spec.Reversion}
-	var list corev1.PodList
-	if err := r.Live.List(ctx, &list, client.InNamespace(record.Namespace), client.MatchingLabels(selected)); err != nil {
-		return nil, fmt.Errorf("listing the Pods with %s in namespace %s: %w", selected, record.Namespace, err)
-	}
-	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
+	pods, err := index.LivePodsOfVersion(ctx, r.Live, record.Namespace, record.Spec.Reversion)
+	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool {
 		return !slices.ContainsFunc(of, func(revision decide.PodsOf) bool { return revision.Match(&pod) })
-	}), nil
+	}), err
 }

@@ -23,7 +23,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -93,16 +92,15 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) error {
 	if present.GetUID() != reference.UID || decide.ReleaseOf(present).Version != "" {
 		return nil
 	}
-	var pods corev1.PodList // the cache lacks some of their fields
-	selected := labels.Set{appv1alpha1.LabelVersion: pod.Labels[appv1alpha1.LabelVersion]}
-	if err := r.Live.List(ctx, &pods, client.InNamespace(pod.Namespace), client.MatchingLabels(selected)); err != nil {
-		return fmt.Errorf("listing the Pods with %s in namespace %s: %w", selected, pod.Namespace, err)
+	pods, err := index.LivePodsOfVersion(ctx, r.Live, pod.Namespace, pod.Labels[appv1alpha1.LabelVersion]) // the cache lacks some of their fields
+	if err != nil {
+		return err
 	}
-	at := slices.IndexFunc(pods.Items, func(other corev1.Pod) bool { return other.UID == pod.UID })
+	at := slices.IndexFunc(pods, func(other corev1.Pod) bool { return other.UID == pod.UID })
 	if at < 0 {
 		return nil
 	}
-	return podgate.Open(ctx, r.Client, &pods.Items[at], "its workload has no release", r.Clock.Now())
+	return podgate.Open(ctx, r.Client, &pods[at], "its workload has no release", r.Clock.Now())
 }
 
 // workloadOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.

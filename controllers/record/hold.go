@@ -22,13 +22,13 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
@@ -97,13 +97,13 @@ func (r *Reconciler) openGates(ctx context.Context, owner client.Object, release
 	if len(revisions) == 0 {
 		return nil
 	}
-	var pods corev1.PodList
-	if err := r.Live.List(ctx, &pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: release.Version}); err != nil {
-		return fmt.Errorf("listing the Pods of version %s in namespace %s: %w", release.Version, owner.GetNamespace(), err)
+	pods, err := index.LivePodsOfVersion(ctx, r.Live, owner.GetNamespace(), release.Version)
+	if err != nil {
+		return err
 	}
 	var failed []error
-	for i := range pods.Items {
-		pod := &pods.Items[i]
+	for i := range pods {
+		pod := &pods[i]
 		if slices.ContainsFunc(revisions, func(revision decide.Revision) bool { return revision.Pods.Match(pod) }) {
 			failed = append(failed, podgate.Open(ctx, r.Client, pod, cause, r.Clock.Now()))
 		}

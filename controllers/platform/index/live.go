@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -94,6 +95,16 @@ func (r *liveReader) all(ctx context.Context, list client.ObjectList, asked *cli
 
 // fromMemory lets the API server answer a list from its own cache.
 func fromMemory() *metav1.ListOptions { return &metav1.ListOptions{ResourceVersion: "0"} }
+
+// LivePodsOfVersion lists the Pods of a version on the API server, which doesn't answer from its cache: for what can't be taken back.
+func LivePodsOfVersion(ctx context.Context, live client.Reader, namespace, version string) ([]corev1.Pod, error) {
+	selected := labels.Set{appv1alpha1.LabelVersion: version}
+	var pods corev1.PodList
+	if err := live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels(selected)); err != nil {
+		return nil, fmt.Errorf("listing the Pods with %s in namespace %s: %w", selected, namespace, err)
+	}
+	return pods.Items, nil
+}
 
 // Lists the pods of an observed release, which the cache doesn't hold, as they have no version label.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
