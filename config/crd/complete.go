@@ -45,18 +45,12 @@ func Complete(of, text []byte) (object map[string]any, err error) {
 	if err := yaml.Unmarshal(of, &definition); err != nil {
 		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
 	}
-	var properties apiextensions.JSONSchemaProps
-	err = apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		definition.Spec.Versions[0].Schema.OpenAPIV3Schema, &properties, nil)
+	properties, structural, err := Schema(definition.Spec.Versions[0].Schema.OpenAPIV3Schema)
 	if err != nil {
-		return nil, fmt.Errorf("reading the schema of %s: %w", definition.Name, err)
-	}
-	structural, err := structuralschema.NewStructural(&properties)
-	if err != nil {
-		return nil, fmt.Errorf("reading the schema of %s: %w", definition.Name, err)
+		return nil, fmt.Errorf("%s: %w", definition.Name, err)
 	}
 	defaulting.Default(object, structural)
-	validator, _, err := validation.NewSchemaValidator(&properties)
+	validator, _, err := validation.NewSchemaValidator(properties)
 	if err != nil {
 		return nil, fmt.Errorf("reading the schema of %s: %w", definition.Name, err)
 	}
@@ -67,4 +61,17 @@ func Complete(of, text []byte) (object map[string]any, err error) {
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
 	broken, _ := rules.Validate(context.Background(), nil, structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return object, append(problems, broken...).ToAggregate()
+}
+
+// Schema returns a schema in the forms by which the API server validates, and sets defaults.
+func Schema(of *apiextensionsv1.JSONSchemaProps) (*apiextensions.JSONSchemaProps, *structuralschema.Structural, error) {
+	var properties apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(of, &properties, nil); err != nil {
+		return nil, nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	structural, err := structuralschema.NewStructural(&properties)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	return &properties, structural, nil
 }

@@ -27,7 +27,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -35,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/config/crd"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
@@ -85,9 +85,12 @@ func (t Tool) Try(files Request) (Effects, error) {
 
 // complete sets fields that the API server sets and files rarely have: those for which a CRD has defaults, nil without one.
 func (r request) complete(schema *apiextensionsv1.JSONSchemaProps) error {
-	defaults, err := structuralOf(schema)
-	if err != nil {
-		return err
+	var defaults *structuralschema.Structural
+	if schema != nil {
+		var err error
+		if _, defaults, err = crd.Schema(schema); err != nil {
+			return err
+		}
 	}
 	for _, object := range []*unstructured.Unstructured{r.old, r.updated} {
 		if object == nil {
@@ -110,22 +113,6 @@ func (r request) complete(schema *apiextensionsv1.JSONSchemaProps) error {
 		r.updated.Object["status"] = status
 	}
 	return nil
-}
-
-// structuralOf returns the schema of a CRD as the API server sets defaults by it.
-func structuralOf(schema *apiextensionsv1.JSONSchemaProps) (*structuralschema.Structural, error) {
-	if schema == nil {
-		return nil, nil
-	}
-	var properties apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, &properties, nil); err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
-	structural, err := structuralschema.NewStructural(&properties)
-	if err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
-	return structural, nil
 }
 
 // object returns the object of the request.
