@@ -13,7 +13,6 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-// Command page builds the page of kubectl altershield dashboard from its sources: esbuild bundles them, Node isn't needed. The bundle is
 package browser
 
 import (
@@ -58,7 +57,7 @@ func TestForbiddenPartsAreTold(t *testing.T) {
 func TestNotesTellWhatTheUserMayNotSee(t *testing.T) {
 	lacks := map[string]string{
 		"workload": "the workload's own state is not shown", "batches": "batches are not shown", "kept": "which contents are kept is not shown", "recorded": "releases without a ChangeWorkload are not shown",
-		"events": "some Events are not shown", "reviews": "what you may do is not shown", "policies": "some policies are not shown",
+		"pods": "pods that don't run are not shown", "reviews": "what you may do is not shown", "policies": "some policies are not shown",
 	}
 	for lack, text := range lacks {
 		of := serve(t, shop(), answers(true))
