@@ -17,73 +17,30 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
-	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
-// webAppManifest has the CRD of WebApps, their ControlledKind and the permissions of the operator.
-//
-//go:embed webapp.yaml
-var webAppManifest []byte
-
-// readWebApp returns the CRD of WebApps and their ControlledKind.
-func readWebApp() (*apiextensionsv1.CustomResourceDefinition, *appv1alpha1.ControlledKind, error) {
-	crd, controlled := &apiextensionsv1.CustomResourceDefinition{}, &appv1alpha1.ControlledKind{}
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(webAppManifest), len(webAppManifest))
-	if err := errors.Join(documents.Decode(crd), documents.Decode(controlled)); err != nil {
-		return nil, nil, fmt.Errorf("reading webapp.yaml: %w", err)
-	}
-	return crd, controlled, nil
-}
-
-// webAppKind returns the kind WebApp as the operator compiles it.
-func webAppKind() (workload.Kind, error) {
-	crd, controlled, err := readWebApp()
-	if err != nil {
-		return nil, err
-	}
-	definition, err := declared.DefinitionOf(crd, "")
-	if err != nil {
-		return nil, err
-	}
-	compiler, err := declared.NewCompiler()
-	if err != nil {
-		return nil, err
-	}
-	kind, problems := compiler.Compile(controlled, definition)
-	return kind, problems.ToAggregate()
-}
-
 // install installs the kind WebApp, puts it under change control, and runs its controller.
 func (h *half) install(ctx context.Context) error {
-	kind, err := webAppKind()
-	if err != nil {
+	if err := h.lab.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
-	if err := h.lab.Apply(ctx, webAppManifest, cluster.WebhookEndpoint{}); err != nil {
-		return err
-	}
-	go webApps{kube: h.lab.Kube, keeper: h.keeper, kind: kind}.run(ctx)
+	go webapp.Controller{Kube: h.lab.Kube, As: h.keeper.asUser}.Run(ctx)
 	return nil
 }
 
@@ -106,14 +63,14 @@ func ofDeclaredKinds() []scenario {
 // undeclaredObjects are those that the operator writes to control a kind.
 func undeclaredObjects() []string {
 	return []string{
-		"webapps.faults.altershield.io",
+		"webapps.lab.altershield.io",
 		"altershieldoperator-kinds-mutating-webhook-configuration", "altershieldoperator-kinds-validating-webhook-configuration",
 	}
 }
 
 // declare puts WebApps under change control, unless they are.
 func declare(ctx context.Context, s *stage) error {
-	_, controlled, err := readWebApp()
+	controlled, err := webapp.Controlled()
 	if err != nil {
 		return err
 	}
@@ -150,13 +107,5 @@ func undeclare(ctx context.Context, s *stage) error {
 }
 
 func createWebApp(ctx context.Context, s *stage) error {
-	like := lab.Deployment(s.namespace, workloadName, heldReplicas)
-	template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&like.Spec.Template)
-	if err != nil {
-		return err
-	}
-	app := s.emptied().(*unstructured.Unstructured)
-	app.SetLabels(like.Labels)
-	app.Object["spec"] = map[string]any{"replicas": int64(heldReplicas), "template": template}
-	return s.created(ctx, "the first release", app)
+	return s.created(ctx, "the first release", webapp.New(s.namespace, workloadName, heldReplicas))
 }

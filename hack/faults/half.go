@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 )
 
 // half is one half of the matrix: the scenarios with or without AlterShield Server.
@@ -108,7 +109,7 @@ func (h *half) choose() (err error) {
 			continue
 		}
 		if scenario.declared {
-			if scenario.kind, err = webAppKind(); err != nil {
+			if scenario.kind, err = webapp.Kind(); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 )
 
 // kind is a kind of objects, with the fields that are compared.
@@ -59,7 +60,7 @@ func kinds() []kind {
 			"metadata.labels", "metadata.annotations", "spec.template", "spec.updateStrategy",
 			"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
 		}},
-		{GroupVersionKind: schema.GroupVersionKind{Group: "faults.altershield.io", Version: "v1", Kind: "WebApp"}, fields: []string{
+		{GroupVersionKind: webapp.GroupVersionKind(), fields: []string{
 			"metadata.labels", "metadata.annotations", "spec", "status",
 		}},
 		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{
@@ -118,7 +119,7 @@ func masks(namespace string) state.Masks {
 		// old pods had been through depends on when the release was first looked at, and what a look counts on its time.
 		Left: []string{
 			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
-			"lastTransitionTime", "since", "oldPods", "numbers", "observedGeneration", generationAnnotation,
+			"lastTransitionTime", "since", "oldPods", "numbers", "observedGeneration", webapp.GenerationAnnotation,
 		},
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package webapp
 
 import (
 	"testing"
@@ -26,13 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-func TestWebAppKindIsHeldByBothFields(t *testing.T) {
+func TestKindIsHeldByBothFields(t *testing.T) {
 	g := NewWithT(t)
-	kind, err := webAppKind()
+	kind, err := Kind()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(workload.ControlledKindName(kind)).To(Equal("webapps.faults.altershield.io"))
+	g.Expect(workload.ControlledKindName(kind)).To(Equal("webapps.lab.altershield.io"))
 	app := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{"altershield.defense.antgroup.com/hold-with": `{"/spec/rollout/partition":3}`}},
 		"spec":     map[string]any{"rollout": map[string]any{"paused": true, "partition": int64(0)}},
@@ -42,16 +43,13 @@ func TestWebAppKindIsHeldByBothFields(t *testing.T) {
 	g.Expect(kind.Rollout(app).Paused).To(BeTrue())
 }
 
-func TestWebAppsReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
+func TestControllerReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
 	g := NewWithT(t)
-	kind, err := webAppKind()
-	g.Expect(err).NotTo(HaveOccurred())
-	app := (&stage{kind: kind, namespace: "shop", name: workloadName}).emptied().(*unstructured.Unstructured)
+	app := New("shop", "web", 3)
 	app.SetUID("1")
 	app.SetGeneration(1)
-	app.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"test": "1"}}}}
 	kube := fake.NewClientBuilder().WithObjects(app).WithStatusSubresource(app).Build()
-	controller := webApps{kube: kube, keeper: &keeper{}, kind: kind}
+	controller := Controller{Kube: kube}
 	reconciled := func() (set appsv1.StatefulSet) {
 		controller.reconcileAll(t.Context())
 		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(app), app)).To(Succeed())
@@ -61,7 +59,7 @@ func TestWebAppsReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
 
 	set := reconciled()
 	g.Expect(*set.Spec.Replicas).To(BeEquivalentTo(3))
-	g.Expect(set.Spec.Template.Labels).To(HaveKeyWithValue("test", "1"))
+	g.Expect(set.Spec.Template).To(Equal(lab.Deployment("shop", "web", 3).Spec.Template))
 	g.Expect(set.OwnerReferences[0].Kind).To(Equal("WebApp"))
 
 	set.Status = appsv1.StatefulSetStatus{Replicas: 3, UpdatedReplicas: 2, ReadyReplicas: 1}
@@ -76,5 +74,20 @@ func TestWebAppsReconcileAllRunsAStatefulSetAndReportsIt(t *testing.T) {
 	g.Expect(kube.Update(t.Context(), app)).To(Succeed())
 	set = reconciled()
 	g.Expect(*set.Spec.UpdateStrategy.RollingUpdate.Partition).To(BeEquivalentTo(3))
-	g.Expect(set.Annotations).To(HaveKeyWithValue("faults.altershield.io/generation", "2"))
+	g.Expect(set.Annotations).To(HaveKeyWithValue("lab.altershield.io/generation", "2"))
+}
+
+func TestControllerReconcileAllActsAsItIsTold(t *testing.T) {
+	g := NewWithT(t)
+	kube := fake.NewClientBuilder().WithObjects(New("shop", "web", 3)).Build()
+	acts := 0
+	act := func(func() error) error {
+		acts++
+		return nil
+	}
+	Controller{Kube: kube, As: act}.reconcileAll(t.Context())
+	g.Expect(acts).To(Equal(1))
+	var sets appsv1.StatefulSetList
+	g.Expect(kube.List(t.Context(), &sets)).To(Succeed())
+	g.Expect(sets.Items).To(BeEmpty())
 }
