@@ -214,16 +214,18 @@ func (l *Lab) StopAPIServer(ctx context.Context) error {
 }
 
 // StartAPIServer starts it again with its data. It restarts kube-controller-manager, too, which does so itself after losing the API
-// server wherever several compete for the lease. Without the restart its garbage collector may never notice deletions during the
-// outage, and leave ReplicaSets and records behind.
+// server wherever several compete for the lease, and kube-scheduler. Without that the garbage collector may never notice deletions during the
+// outage, and leave ReplicaSets and records behind, and the scheduler exits if a pod was bound to another node than it remembers.
 func (l *Lab) StartAPIServer(ctx context.Context) error {
 	if err := l.Plane.StartPart(ctx, assets.APIServer); err != nil {
 		return err
 	}
-	if err := l.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
-		return err
+	for _, part := range []string{assets.ControllerManager, assets.Scheduler} {
+		if err := errors.Join(l.Plane.StopPart(ctx, part), l.Plane.StartPart(ctx, part)); err != nil {
+			return err
+		}
 	}
-	return l.Plane.StartPart(ctx, assets.ControllerManager)
+	return nil
 }
 
 // programGrace is how long a program may take to exit.

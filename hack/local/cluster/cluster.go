@@ -62,7 +62,7 @@ type Options struct {
 	AuditLog bool
 	// AuditReadsOf is a user whose reads are written to the audit log, too.
 	AuditReadsOf string
-	// AuditObjects adds the written objects to the audit log: whole Deployments, ChangeWorkloads and ChangePods of all users, and
+	// AuditObjects adds the written objects to the audit log: whole workloads and objects of the operator's kinds, of all users, and
 	// all objects written by AuditReadsOf. The log of an hour may reach its maximum size of one gigabyte.
 	AuditObjects bool
 	// Log receives a line for each step; nil for none.

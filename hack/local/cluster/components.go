@@ -69,9 +69,14 @@ rules:
 const auditObjects = `- level: RequestResponse
   verbs: [create, update, patch, delete]
   resources:
-  - {group: apps, resources: [deployments]}
-  - {group: app.ops.cloud.alipay.com, resources: [changeworkloads, changeworkloads/status, changepods, changepods/status]}
+  - {group: apps, resources: [deployments, statefulsets, daemonsets]}
+  - {group: lab.altershield.io}
+  - {group: app.ops.cloud.alipay.com}
   - {group: "", resources: [pods/status]}
+- level: RequestResponse
+  verbs: [delete]
+  resources:
+  - {group: "", resources: [pods]}
 - level: RequestResponse
   verbs: [create, update, patch, delete]
   users: [%q]
@@ -143,7 +148,7 @@ func (c *Cluster) apiServer() component {
 		args = append(args,
 			"--audit-policy-file="+c.path(auditPolicyFile),
 			"--audit-log-path="+c.path(auditLog),
-			"--audit-log-maxsize=1000", // megabytes: one file, so that writes can be counted
+			"--audit-log-maxsize=4000", // megabytes: one file, so that writes can be counted
 			"--audit-log-maxbackup=1")
 	}
 	return component{name: assets.APIServer, health: c.serverURL() + "/readyz", args: args}
