@@ -29,12 +29,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
@@ -43,6 +47,7 @@ import (
 const (
 	readyAfterAnnotation = "local.altershield.io/ready-after"
 	noteAnnotation       = "note"
+	crashLabel           = "local.altershield.io/crash"
 )
 
 // actionTimeout bounds an action, and bootTimeout one that starts something.
@@ -57,11 +62,13 @@ var errNothing = errors.New("there is no object for the action")
 type actor struct {
 	lab      *lab.Lab
 	managers *managers
-	// intruder is the client of a user who may release but not override.
-	intruder client.Client
-	log      io.Writer
-	seed     uint64
-	watch    *watch
+	// intruder is the client of a user who may release but not override, approver of one who isn't the author of releases.
+	intruder, approver client.Client
+	kinds              map[plan.Of]workload.Kind
+	plugin             *plugin
+	log                io.Writer
+	seed               uint64
+	watch              *watch
 	// done counts actions by kind and outcome.
 	done map[plan.Kind]map[string]int
 }
@@ -100,7 +107,7 @@ func outcome(err error) string {
 		return "done"
 	case errors.Is(err, errNothing), apierrors.IsNotFound(err):
 		return "no object"
-	case strings.Contains(message, "is suspended"), strings.Contains(message, "refuses this version"), strings.Contains(message, "only the operator writes"),
+	case strings.Contains(message, "is suspended"), strings.Contains(message, "is frozen"), strings.Contains(message, "refuses this version"), strings.Contains(message, "only the operator writes"),
 		strings.Contains(message, "refuses version"), strings.Contains(message, "names who set"):
 		return "denied"
 	case strings.Contains(message, "failed calling webhook"):
@@ -116,17 +123,19 @@ func (a *actor) act(ctx context.Context, action plan.Action) error {
 	switch action.Kind {
 	case plan.Restart, plan.Outage:
 		return a.disturb(ctx, action)
-	case plan.Rule, plan.Fault, plan.Clear:
+	case plan.Rule, plan.Fault, plan.Clear, plan.Answer:
 		a.misbehave(action)
 		return nil
-	case plan.DeletePod, plan.Evict, plan.DeleteBatch, plan.DeleteRecord, plan.Fail, plan.Withdraw:
+	case plan.DeletePod, plan.Evict, plan.Crash, plan.DeleteBatch, plan.DeleteRecord, plan.Fail, plan.Withdraw:
 		return a.meddle(ctx, action)
+	case plan.Freeze, plan.Thaw, plan.BreakGlass, plan.Pace, plan.Check, plan.Decide, plan.GoOn:
+		return a.govern(ctx, action)
 	case plan.Create:
 		return a.create(ctx, action)
 	case plan.Intrude:
 		return a.intrude(ctx, action)
 	case plan.Delete:
-		return a.lab.Kube.Delete(ctx, deployment(action), client.PropagationPolicy(action.Text))
+		return a.lab.Kube.Delete(ctx, a.named(action), client.PropagationPolicy(action.Text))
 	case plan.Setting:
 		content := ""
 		if action.Count != 0 {
@@ -139,10 +148,10 @@ func (a *actor) act(ctx context.Context, action plan.Action) error {
 	if change == "" {
 		return fmt.Errorf("unknown action %s", action.Kind)
 	}
-	return patch(ctx, a.lab.Kube, deployment(action), change)
+	return patch(ctx, a.lab.Kube, a.named(action), change)
 }
 
-// changeOf returns the merge patch of an action on a Deployment, "" if it has none.
+// changeOf returns the merge patch of an action on a workload, "" if it has none.
 func changeOf(action plan.Action) string {
 	switch action.Kind {
 	case plan.Release:
@@ -174,26 +183,57 @@ func template(wanted plan.Template) string {
 		noteAnnotation, wanted.Note, readyAfterAnnotation, orNull(wanted.ReadyAfter), lab.StartLabel, orNull(wanted.Start))
 }
 
-func deployment(action plan.Action) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: action.Namespace, Name: action.Name}}
+// named returns the workload of an action, with its name alone.
+func (a *actor) named(action plan.Action) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(a.kinds[action.Of].GroupVersionKind())
+	object.SetNamespace(action.Namespace)
+	object.SetName(action.Name)
+	return object
 }
 
 func patch(ctx context.Context, writer client.Client, object client.Object, change string) error {
 	return writer.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(change)))
 }
 
+// create creates a workload.
 func (a *actor) create(ctx context.Context, action plan.Action) error {
-	made := lab.Deployment(action.Namespace, action.Name, int32(action.Count))
-	made.Spec.Template.Annotations = map[string]string{noteAnnotation: action.Template.Note}
-	if action.Template.ReadyAfter != "" {
-		made.Spec.Template.Annotations[readyAfterAnnotation] = action.Template.ReadyAfter
+	like := lab.Deployment(action.Namespace, action.Name, int32(action.Count))
+	var made client.Object = like
+	switch action.Of {
+	case plan.StatefulSet:
+		made = &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
+			Replicas: like.Spec.Replicas, Selector: like.Spec.Selector, Template: like.Spec.Template,
+		}}
+	case plan.DaemonSet:
+		made = &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
+			Selector: like.Spec.Selector, Template: like.Spec.Template,
+		}}
+	case plan.WebApp:
+		made = webapp.New(action.Namespace, action.Name, int32(action.Count))
 	}
-	return a.lab.Kube.Create(ctx, made)
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(made)
+	if err != nil {
+		return err
+	}
+	created := a.named(action)
+	created.Object = object
+	created.SetGroupVersionKind(a.kinds[action.Of].GroupVersionKind())
+	notes := map[string]any{noteAnnotation: action.Template.Note}
+	if action.Template.ReadyAfter != "" {
+		notes[readyAfterAnnotation] = action.Template.ReadyAfter
+	}
+	if err := unstructured.SetNestedMap(created.Object, notes, "spec", "template", "metadata", "annotations"); err != nil {
+		return err
+	}
+	return a.lab.Kube.Create(ctx, created)
 }
 
-// misbehave adds a rule or a fault to the server.
+// misbehave adds a rule or a fault to the server, or an answer to the plug-in.
 func (a *actor) misbehave(action plan.Action) {
 	switch action.Kind {
+	case plan.Answer:
+		a.plugin.will(action)
 	case plan.Clear:
 		a.lab.Server.ClearFaults()
 	case plan.Rule:

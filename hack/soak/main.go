@@ -24,15 +24,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -57,18 +57,21 @@ func main() {
 
 var errViolated = errors.New("an invariant was violated")
 
-// The namespaces: two with the webhooks only, one with the policies as well, one that isn't opted in.
+// The namespaces: two with the webhooks only, one with the admission policies as well, one whose ReleasePolicy has a step that needs an approval,
+// and one that isn't opted in.
 const (
-	guarded = "soak-guarded"
-	outside = "soak-outside"
+	guarded   = "soak-guarded"
+	approving = "soak-approving"
+	outside   = "soak-outside"
 )
 
-func optedIn() []string { return []string{"soak-one", "soak-two", guarded} }
+func optedIn() []string { return []string{"soak-one", "soak-two", guarded, approving} }
 
 const (
 	// administrator is the user of the actor, intruder a service account that may release but not override.
 	administrator = "admin"
 	intruder      = "soak-intruder"
+	approver      = "approver"
 	// stuckAfter is how long the pods of a release may take to run: shorter than the default, so that many are rolled back.
 	stuckAfter = "15s"
 )
@@ -122,7 +125,7 @@ func run(ctx context.Context, options options, out io.Writer) (err error) {
 	return nil
 }
 
-// prepare starts the server and the managers, and creates the namespaces and the intruder.
+// prepare starts the server, the managers and the plug-in, declares the kind WebApp, and creates the namespaces and the users.
 func (s *soak) prepare(ctx context.Context) error {
 	if err := s.lab.Serve(ctx, altershield.Options{}); err != nil {
 		return err
@@ -136,39 +139,22 @@ func (s *soak) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	client, err := s.intruderClient(ctx)
-	if err != nil {
+	s.actor = &actor{lab: s.lab, managers: s.managers, log: s.log, seed: s.options.seed, done: map[plan.Kind]map[string]int{}}
+	if err := s.actor.prepare(ctx); err != nil {
 		return err
 	}
+	kinds := workload.Registry(slices.Collect(maps.Values(s.actor.kinds)))
 	s.watch = &watch{
 		server: s.lab.Server, log: s.log, told: map[string]bool{}, lame: map[int]lameness{},
-		reader: history.Reader{Path: s.lab.Plane.AuditLog(), Operator: operator.User},
+		reader: history.Reader{Path: s.lab.Plane.AuditLog(), Operator: operator.User, Kinds: kinds},
 		system: invariant.System{
 			Operator: operator.User, Own: operator.Namespace, OptedIn: optedIn(), Guarded: []string{guarded}, Overriders: []string{administrator},
+			Approving: []string{approving},
 		},
 	}
-	s.managers.watch = s.watch
-	s.actor = &actor{
-		lab: s.lab, managers: s.managers, intruder: client, log: s.log, seed: s.options.seed, watch: s.watch, done: map[plan.Kind]map[string]int{},
-	}
+	s.managers.watch, s.actor.watch = s.watch, s.watch
 	s.report.actions = s.actor.done
-	return s.lab.Set(ctx, "stuck-rollback", true, stuckAfter)
-}
-
-// intruderClient returns the client of a user who may only patch Deployments.
-func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
-	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: intruder},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch", "update"}}},
-	}
-	if err := s.lab.Kube.Create(ctx, role); err != nil {
-		return nil, fmt.Errorf("create the intruder: %w", err)
-	}
-	config, err := s.lab.Account(ctx, intruder, intruder)
-	if err != nil {
-		return nil, err
-	}
-	return client.New(config, client.Options{Scheme: s.lab.Kube.Scheme()})
+	return errors.Join(s.lab.Set(ctx, "stuck-rollback", true, stuckAfter), s.lab.Set(ctx, "unstick", true, ""), s.lab.Set(ctx, "park", true, ""))
 }
 
 // live plays both parts of the soak under watch: one with restarts of managers, and one without, at both ends of
@@ -189,7 +175,7 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 		return err
 	})
 
-	planned := plan.Options{Seed: s.options.seed, OptedIn: optedIn(), Guarded: guarded, Outside: outside}
+	planned := plan.Options{Seed: s.options.seed, OptedIn: optedIn(), Guarded: guarded, Outside: outside, Approving: approving}
 	storm, steady := planned, planned
 	storm.Duration, storm.Restarts = s.options.duration*3/5, true
 	steady.Duration, steady.Seed = s.options.duration-storm.Duration, planned.Seed+1
@@ -212,6 +198,9 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 // because it makes all later results meaningless.
 func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Writer) error {
 	actions := plan.New(options)
+	if err := s.actor.pace(ctx, approving, approvedSteps); err != nil {
+		return fmt.Errorf("create the ReleasePolicy of namespace %s: %w", approving, err)
+	}
 	fmt.Fprintf(out, "%s: %d actions; restarts of managers: %t\n", time.Now().Format(time.TimeOnly), len(actions), options.Restarts)
 	if err := s.actor.play(acting, actions); err != nil {
 		return err
@@ -224,7 +213,7 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 	}{
 		{"every release ends, or reports what it waits for", s.settle},
 		{"at rest the operator writes nothing", s.rest},
-		{"nothing is left of deleted Deployments", s.drain},
+		{"nothing is left of deleted workloads", s.drain},
 	} {
 		if acting.Err() != nil {
 			return ctx.Err()
@@ -244,7 +233,7 @@ func (s *soak) conclude(ctx context.Context) error {
 	drained := len(s.report.process) == 2
 	results := s.watch.judge(time.Now(), drained)
 	if drained {
-		results = append(results, named{"goroutines and heap stay flat", invariant.Flat(s.report.process[0], s.report.process[1])})
+		results = append(results, named{"the operator recovers from each outage", s.watch.recovered()}, named{"goroutines and heap stay flat", invariant.Flat(s.report.process[0], s.report.process[1])})
 	}
 	crashed, err := s.managers.crashes(s.options.out)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,15 +34,18 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-// meddle changes or deletes objects that the operator and the cluster have created for a Deployment.
+// meddle changes or deletes objects that the operator and the cluster have created for a workload.
 func (a *actor) meddle(ctx context.Context, action plan.Action) error {
-	of := []client.ListOption{client.InNamespace(action.Namespace), client.MatchingLabels{appv1alpha1.LabelDeploymentName: action.Name}}
+	of := []client.ListOption{client.InNamespace(action.Namespace), workload.RecordLabel(a.kinds[action.Of], action.Name)}
 	switch action.Kind {
 	case plan.DeletePod:
-		return a.deleteOne(ctx, &corev1.PodList{}, action.Count, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
+		return a.deleteOne(ctx, &corev1.PodList{}, action.Count, podsOf(action)...)
+	case plan.Crash:
+		return a.crash(ctx, action)
 	case plan.DeleteRecord:
 		return a.deleteOne(ctx, &appv1alpha1.ChangeWorkloadList{}, action.Count, of...)
 	case plan.DeleteBatch:
@@ -73,10 +76,33 @@ func (a *actor) deleteOne(ctx context.Context, list client.ObjectList, at int, o
 	return a.lab.Kube.Delete(ctx, object)
 }
 
-// evict fails a pod that isn't over yet. It stays as it is, and its ReplicaSet creates another one.
+func podsOf(action plan.Action) []client.ListOption {
+	return []client.ListOption{client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name}}
+}
+
+// crash has a pod crash again and again, or ends that for all of a workload.
+func (a *actor) crash(ctx context.Context, action plan.Action) error {
+	var list corev1.PodList
+	err := a.lab.Kube.List(ctx, &list, podsOf(action)...)
+	if err != nil || len(list.Items) == 0 {
+		return cmp.Or(err, errNothing)
+	}
+	if action.Text == "" {
+		return patch(ctx, a.lab.Kube, &list.Items[action.Count%len(list.Items)], fmt.Sprintf(`{"metadata":{"labels":{%q:"now"}}}`, crashLabel))
+	}
+	var failures []error
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.Labels[crashLabel] != "" {
+			failures = append(failures, patch(ctx, a.lab.Kube, pod, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, crashLabel)))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// evict fails a pod that isn't over yet. It stays as it is, and its controller creates another one.
 func (a *actor) evict(ctx context.Context, action plan.Action) error {
 	var list corev1.PodList
-	err := a.lab.Kube.List(ctx, &list, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
+	err := a.lab.Kube.List(ctx, &list, podsOf(action)...)
 	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
 		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || action.Text == "ready" && !decide.IsReady(&pod)
 	})
@@ -132,12 +158,12 @@ func (a *actor) setVerdict(ctx context.Context, batch appv1alpha1.ChangePod, ver
 
 // intrude tries to release as a user who may not override a suspension. If nothing is suspended, that is an ordinary release.
 func (a *actor) intrude(ctx context.Context, action plan.Action) error {
-	var present appsv1.Deployment
-	if err := a.intruder.Get(ctx, client.ObjectKeyFromObject(deployment(action)), &present); err != nil {
+	present, err := a.present(ctx, action)
+	if err != nil {
 		return err
 	}
 	metadata, resumed := "{}", ""
-	next := decide.ReleaseNumber(present.Annotations) + 1
+	next := decide.ReleaseNumber(present.GetAnnotations()) + 1
 	switch action.Text {
 	case "apply":
 		return a.apply(ctx, action)
@@ -145,7 +171,7 @@ func (a *actor) intrude(ctx context.Context, action plan.Action) error {
 		metadata = fmt.Sprintf(`{"labels":{%q:%q}}`, appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)
 	case "unlabel":
 		metadata = fmt.Sprintf(`{"labels":{%q:null}}`, appv1alpha1.LabelSuspend)
-		if err := patch(ctx, a.intruder, deployment(action), `{"metadata":`+metadata+`}`); err != nil {
+		if err := patch(ctx, a.intruder, a.named(action), `{"metadata":`+metadata+`}`); err != nil {
 			return err
 		}
 	case "forge-record":
@@ -155,29 +181,31 @@ func (a *actor) intrude(ctx context.Context, action plan.Action) error {
 		}
 		metadata = fmt.Sprintf(`{"annotations":{%q:%q}}`, appv1alpha1.AnnotationIgnoredSuspendBy, record)
 	case "forge-rollback":
-		rollbacks, err := json.Marshal([]appv1alpha1.Rollback{{Version: present.Labels[appv1alpha1.LabelVersion], Release: next - 1,
+		rollbacks, err := json.Marshal([]appv1alpha1.Rollback{{Version: present.GetLabels()[appv1alpha1.LabelVersion], Release: next - 1,
 			To: strings.Repeat("0", 32), ToRelease: next, Reason: appv1alpha1.RollbackRequested, Time: metav1.NewTime(time.Now())}})
 		if err != nil {
 			return err
 		}
 		metadata = fmt.Sprintf(`{"annotations":{%q:%q,%q:"%d"}}`, appv1alpha1.AnnotationRollbacks, rollbacks, appv1alpha1.AnnotationRelease, next)
 	case "resume":
-		resumed = `"paused":false,`
+		resumed = map[plan.Of]string{
+			plan.Deployment: `"paused":false,`, plan.StatefulSet: `"updateStrategy":{"rollingUpdate":{"partition":0}},`,
+			plan.DaemonSet: `"updateStrategy":{"type":"RollingUpdate"},`, plan.WebApp: `"rollout":{"paused":false},`,
+		}[action.Of]
 	}
-	return patch(ctx, a.intruder, deployment(action), fmt.Sprintf(`{"metadata":%s,"spec":{%s"template":%s}}`, metadata, resumed, template(action.Template)))
+	return patch(ctx, a.intruder, a.named(action), fmt.Sprintf(`{"metadata":%s,"spec":{%s"template":%s}}`, metadata, resumed, template(action.Template)))
 }
 
 // apply releases by server-side apply.
 func (a *actor) apply(ctx context.Context, action plan.Action) error {
-	wanted := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"namespace": action.Namespace, "name": action.Name},
-		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
-			"annotations": map[string]any{noteAnnotation: action.Template.Note}}}},
-	}}
+	wanted := a.named(action)
+	notes := map[string]any{noteAnnotation: action.Template.Note}
+	if err := unstructured.SetNestedMap(wanted.Object, notes, "spec", "template", "metadata", "annotations"); err != nil {
+		return err
+	}
 	err := a.intruder.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner("soak-intruder"), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("apply Deployment %s/%s: %w", action.Namespace, action.Name, err)
+		return fmt.Errorf("apply %s %s/%s: %w", action.Of, action.Namespace, action.Name, err)
 	}
 	return nil
 }

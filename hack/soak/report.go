@@ -104,7 +104,7 @@ func outcomes(writes []history.Write, operator string) map[string]int {
 		if workload := write.Workload; workload != nil && workload.Observed == workload.Release {
 			last[release{workload.UID, workload.Release}] = strings.TrimSpace(string(workload.Status) + " " + workload.Verified)
 		}
-		if next := write.Deployment; next != nil {
+		if next := write.Released; next != nil {
 			if old, known := templates[next.UID]; known && old != next.Template && write.User == operator {
 				counts["(made by a rollback)"]++
 			}

@@ -18,19 +18,22 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
 const (
@@ -42,30 +45,65 @@ const (
 	lookEvery  = time.Second
 )
 
-// settle waits until every release is over or says what it waits for.
+// settle waits until every release is over or says what it waits for. Users approve what waits for that.
 func (s *soak) settle(ctx context.Context) invariant.Result {
+	if err := s.actor.release(ctx); err != nil {
+		return invariant.Result{Observations: 1, Violations: []string{err.Error()}}
+	}
 	result := invariant.Result{}
 	result.Violations = s.await(ctx, settleDeadline, func() ([]string, error) {
 		var open []string
 		result.Observations = 0
 		for _, namespace := range optedIn() {
-			var deployments appsv1.DeploymentList
-			var workloads appv1alpha1.ChangeWorkloadList
-			err := errors.Join(s.lab.Kube.List(ctx, &deployments, client.InNamespace(namespace)),
-				s.lab.Kube.List(ctx, &workloads, client.InNamespace(namespace)))
-			if err != nil {
+			var records appv1alpha1.ChangeWorkloadList
+			if err := s.lab.Kube.List(ctx, &records, client.InNamespace(namespace)); err != nil {
 				return nil, err
 			}
-			result.Observations += len(deployments.Items)
-			for i := range deployments.Items {
-				if reason := invariant.Settled(&deployments.Items[i], workloads.Items); reason != "" {
-					open = append(open, reason)
+			for of := range s.actor.kinds {
+				seen, reasons, err := s.unsettled(ctx, namespace, of, records.Items)
+				if err != nil {
+					return nil, err
 				}
+				result.Observations += seen
+				open = append(open, reasons...)
 			}
 		}
 		return open, nil
 	})
 	return result
+}
+
+// unsettled returns the number of workloads of a kind, and why some are not settled.
+func (s *soak) unsettled(ctx context.Context, namespace string, of plan.Of, records []appv1alpha1.ChangeWorkload) (seen int, open []string, err error) {
+	list := s.listOf(of)
+	if err := s.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return 0, nil, err
+	}
+	for i := range list.Items {
+		if metav1.GetControllerOf(&list.Items[i]) != nil { // a part of another workload
+			continue
+		}
+		seen++
+		if reason := invariant.Settled(&list.Items[i], records); reason != "" {
+			open = append(open, reason)
+		}
+	}
+	for i := range records {
+		paced := meta.FindStatusCondition(records[i].Status.Conditions, appv1alpha1.ConditionPaced)
+		if records[i].WorkloadKind() == string(of) && paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval {
+			if err := s.actor.approve(ctx, of, &records[i]); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	return seen, open, nil
+}
+
+// listOf returns an empty list of the workloads of a kind.
+func (s *soak) listOf(of plan.Of) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(s.actor.kinds[of].GroupVersionKind())
+	return list
 }
 
 // rest waits until the operator writes nothing any more.
@@ -85,21 +123,37 @@ func (s *soak) rest(ctx context.Context) invariant.Result {
 	})}
 }
 
-// drain deletes all Deployments and waits until nothing is left of them.
+// drain deletes all workloads, then what governs them, and waits until nothing is left of either: while pods with gates are there, the operator
+// keeps the ReleaseGate of their namespace for minutes.
 func (s *soak) drain(ctx context.Context) invariant.Result {
-	result := invariant.Result{Observations: 1}
+	var workloads []client.Object
+	left := []client.ObjectList{
+		&appv1alpha1.ChangeWorkloadList{}, &appv1alpha1.ChangePodList{}, &appv1alpha1.ChangeVerdictList{},
+		&appsv1.ControllerRevisionList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
+	}
+	for of := range s.actor.kinds {
+		workloads, left = append(workloads, s.actor.named(plan.Action{Of: of})), append(left, s.listOf(of))
+	}
+	policies := []client.Object{&appv1alpha1.ReleasePolicy{}, &appv1alpha1.VerificationPolicy{}, &appv1alpha1.BreakGlass{}, &appv1alpha1.ChangeApproval{}}
+	violations := s.remove(ctx, workloads, left)
+	if len(violations) == 0 {
+		violations = s.remove(ctx, policies, []client.ObjectList{&appv1alpha1.ReleaseGateList{}})
+	}
+	return invariant.Result{Observations: 1, Violations: violations}
+}
+
+// remove deletes what users have created of some kinds, and waits until the lists are empty.
+func (s *soak) remove(ctx context.Context, kinds []client.Object, lists []client.ObjectList) []string {
 	for _, namespace := range append(optedIn(), outside) {
-		deletion := []client.DeleteAllOfOption{client.InNamespace(namespace), client.PropagationPolicy("Background")}
-		if err := s.lab.Kube.DeleteAllOf(ctx, &appsv1.Deployment{}, deletion...); err != nil {
-			return invariant.Result{Observations: 1, Violations: []string{fmt.Sprintf("delete the Deployments of namespace %s: %v", namespace, err)}}
+		for _, kind := range kinds {
+			if err := s.lab.Kube.DeleteAllOf(ctx, kind, client.InNamespace(namespace), client.PropagationPolicy("Background")); err != nil {
+				return []string{fmt.Sprintf("delete each %T of namespace %s: %v", kind, namespace, err)}
+			}
 		}
 	}
-	result.Violations = s.await(ctx, goneDeadline, func() ([]string, error) {
+	return s.await(ctx, goneDeadline, func() ([]string, error) {
 		var left []string
-		for _, list := range []client.ObjectList{
-			&appv1alpha1.ChangeWorkloadList{}, &appv1alpha1.ChangePodList{}, &appsv1.ControllerRevisionList{},
-			&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{},
-		} {
+		for _, list := range lists {
 			if err := s.lab.Kube.List(ctx, list); err != nil {
 				return nil, err
 			}
@@ -111,7 +165,6 @@ func (s *soak) drain(ctx context.Context) invariant.Result {
 		}
 		return left, nil
 	})
-	return result
 }
 
 // await polls every second until there are no obstacles, and returns those at the deadline.

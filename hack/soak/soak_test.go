@@ -23,9 +23,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -99,11 +99,21 @@ func TestOutcomesCountReleasesByTheirEnd(t *testing.T) {
 		return history.Write{Workload: &history.Workload{UID: "cw", Release: 1, Observed: 1, Status: status, Verified: reason}}
 	}
 	template := func(user, template string) history.Write {
-		return history.Write{User: user, Deployment: &history.Deployment{UID: "cart", Template: template}}
+		return history.Write{User: user, Released: &history.Released{UID: "cart", Template: template}}
 	}
 	g.Expect(outcomes([]history.Write{
 		record("Running", "Verifying"), template("admin", "a"), template("admin", "b"), template("operator", "a"), record("Suspend", "PodsFailed"),
 	}, "operator")).To(Equal(map[string]int{"Suspend PodsFailed": 1, "(made by a rollback)": 1}))
+}
+
+func TestWatchRecoveredNamesAnOutageFromWhichTheOperatorIsNotBack(t *testing.T) {
+	g, w := NewWithT(t), &watch{lame: map[int]lameness{}}
+	back := w.outage()
+	g.Expect(w.recovered().Violations).To(BeEmpty(), "it lasts")
+	back()
+	g.Expect(w.recovered().Violations).To(ConsistOf(ContainSubstring("after the time without it that began at ")))
+	delete(w.lame, 0)
+	g.Expect(w.recovered()).To(Equal(invariant.Result{Observations: 1}))
 }
 
 func TestReportNamesWhatWasViolated(t *testing.T) {
@@ -126,22 +136,27 @@ func TestReportNamesWhatWasViolated(t *testing.T) {
 func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g := NewWithT(t)
 	const version = "c6c45d23c098bdf181853a85b60b5d74"
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", UID: "cart",
-		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
-		Annotations: map[string]string{"altershield.defense.antgroup.com/release": "2"}}}
-	settled := func(release int64, status appv1alpha1.ChangeWorkloadPhase, reason string) string {
+	deployment := &unstructured.Unstructured{Object: map[string]any{"kind": "Deployment", "metadata": map[string]any{
+		"namespace": "shop", "name": "cart", "uid": "cart",
+		"labels":      map[string]any{"admission-webhook-altershield.antgroup.com/version": version},
+		"annotations": map[string]any{"altershield.defense.antgroup.com/release": "2"},
+	}}}
+	settled := func(release int64, status appv1alpha1.ChangeWorkloadPhase, reason string, more ...metav1.Condition) string {
 		controller := true
 		return invariant.Settled(deployment, []appv1alpha1.ChangeWorkload{{
 			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "cart", Controller: &controller}}},
 			Spec:       appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: release},
 			Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: release, Status: status,
-				Conditions: []metav1.Condition{{Type: "Verified", Reason: reason}}},
+				Conditions: append(more, metav1.Condition{Type: "Verified", Reason: reason})},
 		}})
 	}
 	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty())
 	g.Expect(settled(2, "Suspend", "PodsFailed")).To(BeEmpty())
 	g.Expect(settled(2, "Running", "DeploymentPaused")).To(BeEmpty())
 	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout")).To(BeEmpty())
+	g.Expect(settled(2, "Running", "Paced", metav1.Condition{Type: "Paced", Reason: "StepDeadline"})).To(BeEmpty())
+	g.Expect(settled(2, "Running", "Paced", metav1.Condition{Type: "Paced", Reason: "AwaitingApproval"})).To(ContainSubstring("is Running: AwaitingApproval"))
+	g.Expect(settled(2, "Running", "Frozen")).To(ContainSubstring("is Running: Frozen"))
 	g.Expect(settled(2, "Running", "Verifying")).To(ContainSubstring("is Running: Verifying"))
 	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, the spec of its ChangeWorkload at 1"))
 	g.Expect(invariant.Settled(deployment, nil)).To(ContainSubstring("has no ChangeWorkload of release 2"))

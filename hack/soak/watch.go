@@ -38,9 +38,16 @@ const (
 	queuesDone = 10 * time.Second
 )
 
-// resources returns the resources that the operator watches.
-func resources() []string {
-	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
+// shared returns the resources that each manager watches, led those that the leader watches besides.
+func shared() []string {
+	return []string{
+		"namespaces", "deployments", "statefulsets", "daemonsets", "replicasets", "controllerrevisions", "pods", "changeworkloads", "changepods",
+		"opsconfiginfoes", "controlledkinds", "changefreezes", "releasepolicies", "releasegates", "changeverdicts",
+	}
+}
+
+func led() []string {
+	return []string{"webapps", "breakglasses", "changeapprovals", "verificationpolicies", "verificationsources"}
 }
 
 // named is the result of a checker, with its name.
@@ -98,7 +105,7 @@ func (w *watch) read() error {
 	for at, lacks := range w.lame {
 		able := w.reader.Led(lacks.since)
 		if lacks.blind && !able.IsZero() {
-			able = later(able, w.reader.Sees(resources(), lacks.since))
+			able = later(able, w.reader.Sees(shared(), led(), lacks.since))
 		}
 		if !able.IsZero() {
 			w.system.Down[at].To = able.Add(queuesDone)
@@ -158,15 +165,28 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 	}
 	return []named{
 		{"the history has no gap", invariant.Complete(writes)},
-		{"a suspended Deployment takes no unauthorised release", invariant.Suspension(writes, system)},
+		{"a suspended workload takes no unauthorised release", invariant.Suspension(writes, system)},
+		{"a frozen release doesn't start", invariant.Frozen(writes, system)},
+		{"a step that needs an approval has one", invariant.Approved(writes, system)},
 		{"a Success has enough live passed pods, and no failed ones", invariant.Success(writes, system)},
-		{"no pod is restarted or deleted by the operator", invariant.Pods(writes, system)},
+		{"the operator changes no more of pods and templates than it may", invariant.Pods(writes, system)},
 		{"nothing is written outside opted-in namespaces", invariant.Scope(writes, system)},
 		{"release numbers never go back", invariant.Releases(writes, system)},
 		{"no pod is in two batches of a release", invariant.Batches(writes, system)},
 		{"a release is recorded once", invariant.Records(writes, system)},
 		{"one order per release, none left open", invariant.Orders(known, orders, allEnded)},
 	}
+}
+
+// recovered reports whether the operator sees everything again after each outage, and one leads: until then the checkers expect little of it.
+func (w *watch) recovered() invariant.Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	result := invariant.Result{Observations: len(w.system.Down)}
+	for at := range w.lame {
+		result.Violations = append(result.Violations, "after the time without it that began at "+w.system.Down[at].From.UTC().Format(time.TimeOnly))
+	}
+	return result
 }
 
 // tell logs each violation once.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package history reads the writes to a cluster from its audit log: each write with its author and, for Deployments and the
+// Package history reads the writes to a cluster from its audit log: each write with its author and, for workloads, what governs them and the
 // operator's records, with the resulting object. Unlike a watch, the log has no gap when the API server restarts, and
 // never merges two writes into one event.
 package history
@@ -45,40 +45,79 @@ type Write struct {
 	// ChangePods are read of this kind.
 	Unanswered bool
 	// At most one of them is set: the resulting object.
-	Deployment *Deployment
-	Workload   *Workload
-	Batch      *Batch
-	// PodOver reports whether a pod is Failed or Succeeded: it no longer runs, but isn't deleted.
-	PodOver bool
-	// PodRuns reports whether a pod is Running.
-	PodRuns bool
+	Released *Released
+	Workload *Workload
+	Batch    *Batch
+	Pod      *Pod
+	Freeze   *Freeze
+	Glass    *Glass
+	Approval *Approval
 	// Ended is the UID of an object that was deleted, or of a record with a deletion timestamp.
 	Ended string
 }
 
-// Deployment has the relevant fields of a Deployment.
-type Deployment struct {
-	UID string
+// Released has the relevant fields of a workload, whatever its kind.
+type Released struct {
+	Kind, UID string
 	// Version and Release are those recorded by the operator, Template is a hash of the template itself.
 	Version, Template string
 	Release           int64
 	// Generation is the generation of its spec.
 	Generation int64
+	// Paused reports whether its rollout is held, by whomever.
+	Paused bool
 	// Suspended reports whether it has the label suspend, MayPass whether it has ignored-suspend, or the write set it.
 	Suspended, MayPass bool
 	// Ignored is the last release that ignored a suspension.
 	Ignored appv1alpha1.IgnoredSuspend
+	// Pass is how its release passed by a BreakGlass, nil if it didn't.
+	Pass *appv1alpha1.BreakGlassPass
 	// Rollbacks are its rollbacks, newest first.
 	Rollbacks []appv1alpha1.Rollback
 }
 
+// Pod has the relevant fields of a pod.
+type Pod struct {
+	Name, UID string
+	// Kind is the kind of its controller.
+	Kind string
+	// Over reports whether it is Failed or Succeeded: it no longer runs, but isn't deleted. Runs reports whether it is Running.
+	Over, Runs bool
+}
+
+// Freeze has the relevant fields of a ChangeFreeze.
+type Freeze struct {
+	UID    string
+	Action appv1alpha1.FreezeAction
+	// Active reports whether the operator says that it is on.
+	Active bool
+}
+
+// Glass is a BreakGlass.
+type Glass struct {
+	Name      string
+	Overrides []appv1alpha1.BreakGlassOverride
+}
+
+// Approval has the relevant fields of a ChangeApproval.
+type Approval struct {
+	// Workload is the UID of the workload.
+	Workload, Version string
+	Release           int64
+	// By is who created it.
+	By      string
+	Decides appv1alpha1.ApprovalDecision
+}
+
 // Workload has the relevant fields of a ChangeWorkload.
 type Workload struct {
-	UID, Deployment, App, Version string
-	Release, Observed             int64
-	Status                        appv1alpha1.ChangeWorkloadPhase
-	// Verified is the reason of its condition Verified.
-	Verified        string
+	UID, App, Version string
+	// Of is the UID of its workload, Kind the kind of that.
+	Of, Kind          string
+	Release, Observed int64
+	Status            appv1alpha1.ChangeWorkloadPhase
+	// Verified and Paced are the reasons of its conditions.
+	Verified, Paced string
 	Desired, Passed int32
 }
 
@@ -86,7 +125,9 @@ type Workload struct {
 type Batch struct {
 	UID, Workload string
 	Release       int64
-	Pods, Failed  []string
+	Pods          []Pod
+	// Failed are the names of those with a bad verdict.
+	Failed []string
 	// Done reports whether its check has ended.
 	Done bool
 }
@@ -103,6 +144,9 @@ type openWatch struct {
 	from time.Time
 }
 
+// managerOf returns which manager made a request.
+func managerOf(event *auditv1.Event) string { return strings.Join(event.User.Extra[credential], "") }
+
 func (w *watches) note(event *auditv1.Event) {
 	if *w == nil {
 		*w = watches{}
@@ -110,7 +154,7 @@ func (w *watches) note(event *auditv1.Event) {
 	if event.ObjectRef == nil {
 		return
 	}
-	manager, resource := strings.Join(event.User.Extra[credential], ""), event.ObjectRef.Resource
+	manager, resource := managerOf(event), event.ObjectRef.Resource
 	if (*w)[manager] == nil {
 		(*w)[manager] = map[string]openWatch{}
 	}
@@ -125,9 +169,15 @@ func (w *watches) note(event *auditv1.Event) {
 	}
 }
 
-func (w *watches) since(resources []string, after time.Time) time.Time {
+// since returns when the last of the watches began that each manager has opened after a time: those of all resources at the leader, and of the
+// shared ones at the others. It returns zero if one is missing.
+func (w watches) since(shared, all []string, leader string, after time.Time) time.Time {
 	var latest time.Time
-	for _, of := range *w {
+	for manager, of := range w {
+		resources := shared
+		if manager == leader {
+			resources = all
+		}
 		for _, resource := range resources {
 			open, found := of[resource]
 			if !found || !open.from.After(after) {

@@ -24,30 +24,29 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reader reads an audit log as it grows.
 type Reader struct {
 	// Path is the path of the log, Operator the operator's user.
 	Path, Operator string
-	read           int64
-	revision       int64
-	watches        watches
-	led            time.Time
+	// Kinds are the kinds of workloads.
+	Kinds    workload.Registry
+	read     int64
+	revision int64
+	watches  watches
+	led      time.Time
+	leader   string
 }
 
 // Led returns when a manager wrote the lease last, if that was after the given time, else zero: it leads by then.
@@ -58,10 +57,10 @@ func (r *Reader) Led(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Sees returns when the last of the watches of all these resources began that each manager has opened after the given time, zero if
-// one of them is missing. Watches of a killed API server have no end in its log.
-func (r *Reader) Sees(resources []string, after time.Time) time.Time {
-	return r.watches.since(resources, after)
+// Sees returns when the last of the watches began that each manager has opened after the given time, zero if one of them is missing: of the shared
+// resources, and at the leader of its own as well. Watches of a killed API server have no end in its log.
+func (r *Reader) Sees(shared, led []string, after time.Time) time.Time {
+	return r.watches.since(shared, slices.Concat(shared, led), r.leader, after)
 }
 
 // Next returns the writes that were logged since the last call, in the order of the log, which may differ from that of their
@@ -108,7 +107,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 		return Write{}, false, nil
 	}
 	if event.ObjectRef.Resource == "leases" && event.User.Username == r.Operator {
-		r.led = event.StageTimestamp.Time
+		r.led, r.leader = event.StageTimestamp.Time, managerOf(&event)
 	}
 	write = Write{
 		Time: event.StageTimestamp.Time, Asked: event.RequestReceivedTimestamp.Time, User: event.User.Username, Verb: event.Verb,
@@ -120,7 +119,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 			return Write{}, false, err
 		}
 	}
-	if err := write.take(&event); err != nil {
+	if err := write.take(&event, r.Kinds); err != nil {
 		return Write{}, false, err
 	}
 	r.revision = max(r.revision, write.Revision)
@@ -152,12 +151,12 @@ func writes(event *auditv1.Event) bool {
 }
 
 // take copies the object in the log, if there is one.
-func (w *Write) take(event *auditv1.Event) error {
+func (w *Write) take(event *auditv1.Event, kinds workload.Registry) error {
 	if event.ResponseObject == nil || w.Unanswered {
 		return nil
 	}
 	content := map[string]any{}
-	if err := json.Unmarshal(event.ResponseObject.Raw, &content); err != nil {
+	if err := utiljson.Unmarshal(event.ResponseObject.Raw, &content); err != nil { // integers as in objects of the API server
 		return err
 	}
 	object := &unstructured.Unstructured{Object: content}
@@ -175,20 +174,33 @@ func (w *Write) take(event *auditv1.Event) error {
 	if w.Name == "" {
 		w.Name = object.GetName()
 	}
-	switch kind := object.GetKind(); {
-	case kind == "Pod":
-		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
-		w.PodOver = phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)
-		w.PodRuns = phase == string(corev1.PodRunning)
-	case kind == "Deployment":
-		w.Deployment, err = deploymentOf(object, event)
+	switch kind := kinds.ByGroupKind(object.GroupVersionKind().GroupKind()); {
+	case object.GetKind() == "Pod":
+		w.Pod = podOf(object)
+	case kind != nil:
+		w.Released, err = releasedOf(kind, object, event)
 	case w.Ended != "":
 	case object.GetDeletionTimestamp() != nil: // writes to a record during its deletion are irrelevant for its release
 		w.Ended = string(object.GetUID())
-	case kind == "ChangeWorkload":
-		w.Workload, err = workloadOf(content)
-	case kind == "ChangePod":
-		w.Batch, err = batchOf(content)
+	default:
+		err = w.takeOurs(object)
+	}
+	return err
+}
+
+// takeOurs copies an object of one of the operator's own kinds.
+func (w *Write) takeOurs(object *unstructured.Unstructured) (err error) {
+	switch object.GetKind() {
+	case "ChangeWorkload":
+		w.Workload, err = workloadOf(object)
+	case "ChangePod":
+		w.Batch, err = batchOf(object)
+	case "ChangeFreeze":
+		w.Freeze, err = freezeOf(object)
+	case "BreakGlass":
+		w.Glass, err = glassOf(object)
+	case "ChangeApproval":
+		w.Approval, err = approvalOf(object)
 	}
 	return err
 }
@@ -200,65 +212,6 @@ func endedBy(answer *unstructured.Unstructured) string {
 		return uid
 	}
 	return string(answer.GetUID())
-}
-
-func deploymentOf(object *unstructured.Unstructured, event *auditv1.Event) (*Deployment, error) {
-	template, err := podtemplate.Of(object.Object).Version()
-	if err != nil {
-		return nil, err
-	}
-	labels, annotations := object.GetLabels(), object.GetAnnotations()
-	_, suspended := labels[appv1alpha1.LabelSuspend]
-	ignored, _ := appv1alpha1.IgnoredSuspendOf(annotations)
-	brought := event.RequestObject != nil && bytes.Contains(event.RequestObject.Raw, []byte(strconv.Quote(appv1alpha1.LabelIgnoredSuspend)))
-	return &Deployment{
-		UID: string(object.GetUID()), Version: labels[appv1alpha1.LabelVersion], Template: template,
-		Release: decide.ReleaseNumber(annotations), Generation: object.GetGeneration(),
-		Suspended: suspended, MayPass: brought || labels[appv1alpha1.LabelIgnoredSuspend] != "",
-		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
-	}, nil
-}
-
-func workloadOf(content map[string]any) (*Workload, error) {
-	var workload appv1alpha1.ChangeWorkload
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &workload); err != nil {
-		return nil, err
-	}
-	taken := &Workload{
-		UID: string(workload.UID), App: workload.Spec.AppName, Version: workload.Spec.Reversion,
-		Release: workload.Spec.Release, Observed: workload.Status.ObservedRelease, Status: workload.Status.Status,
-		Desired: workload.Status.Counts.Desired, Passed: workload.Status.Counts.Passed,
-	}
-	if owner := metav1.GetControllerOf(&workload); owner != nil {
-		taken.Deployment = string(owner.UID)
-	}
-	if verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified); verified != nil {
-		taken.Verified = verified.Reason
-	}
-	return taken, nil
-}
-
-func batchOf(content map[string]any) (*Batch, error) {
-	var changePod appv1alpha1.ChangePod
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &changePod); err != nil {
-		return nil, err
-	}
-	taken := &Batch{
-		UID: string(changePod.UID), Release: changePod.Spec.Release,
-		Done: changePod.Status.Status == appv1alpha1.ChangePodExecuteDone,
-	}
-	if owner := metav1.GetControllerOf(&changePod); owner != nil {
-		taken.Workload = string(owner.UID)
-	}
-	for _, pod := range changePod.Spec.PodInfos {
-		taken.Pods = append(taken.Pods, pod.Pod)
-	}
-	for _, result := range changePod.Status.PodResults {
-		if result.Verdict == appv1alpha1.VerdictUnpass {
-			taken.Failed = append(taken.Failed, result.Pod)
-		}
-	}
-	return taken, nil
 }
 
 // touched returns the fields changed by a merge patch or a JSON patch, two levels deep.

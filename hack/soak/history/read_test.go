@@ -17,6 +17,7 @@ limitations under the License.
 package history_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,6 +28,11 @@ import (
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
@@ -34,7 +40,9 @@ import (
 func logged(t *testing.T, lines string) *history.Reader {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	NewWithT(t).Expect(os.WriteFile(path, []byte(lines), 0o600)).To(Succeed())
-	return &history.Reader{Path: path, Operator: "operator"}
+	declared, err := webapp.Kind()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return &history.Reader{Path: path, Operator: "operator", Kinds: workload.Registry{deployment.Kind{}, statefulset.Kind{}, declared}}
 }
 
 const (
@@ -59,7 +67,7 @@ const (
 		`"status":{"status":"Success"}}}` + "\n"
 	evicted = `{"stage":"ResponseComplete","requestReceivedTimestamp":"2026-11-21T10:00:00.000000Z","stageTimestamp":"2026-11-21T10:00:20.000000Z","verb":"patch","requestURI":"/api","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"pods","subresource":"status","namespace":"shop","name":"cart-1"},"responseStatus":{"code":200},` +
-		`"responseObject":{"kind":"Pod","metadata":{"uid":"u3","resourceVersion":"8"},"status":{"phase":"Failed","reason":"Evicted"}}}` + "\n"
+		`"responseObject":{"kind":"Pod","metadata":{"name":"cart-1","uid":"u3","resourceVersion":"8","ownerReferences":[{"kind":"ReplicaSet","controller":true}]},"status":{"phase":"Failed","reason":"Evicted"}}}` + "\n"
 	denied = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":403}}` + "\n"
 	givenUp = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"operator"},` +
@@ -85,13 +93,58 @@ func TestNextReadsWritesWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	writes, err := logged(t, release+labelled+operations+deleted).Next()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(writes).To(HaveLen(4))
-	g.Expect(writes[0].Deployment).To(PointTo(MatchFields(IgnoreExtras, Fields{
-		"UID": Equal("u1"), "Version": Equal("v2"), "Release": Equal(int64(2)), "Suspended": BeTrue(), "MayPass": BeTrue(), "Template": HaveLen(32),
+	g.Expect(writes[0].Released).To(PointTo(MatchFields(IgnoreExtras, Fields{
+		"Kind": Equal("Deployment"), "UID": Equal("u1"), "Paused": BeFalse(), "Version": Equal("v2"), "Release": Equal(int64(2)), "Suspended": BeTrue(), "MayPass": BeTrue(), "Template": HaveLen(32),
 	})))
 	g.Expect(writes[0].Revision).To(Equal(int64(7)))
 	g.Expect(writes[1].Touched).To(ConsistOf("metadata.labels"))
 	g.Expect(writes[2].Touched).To(ConsistOf("spec.containers"))
 	g.Expect(writes[3]).To(MatchFields(IgnoreExtras, Fields{"Ended": Equal("u1"), "Revision": Equal(int64(7))}))
+}
+
+// answered returns the line of a write with its resulting object.
+func answered(user, resource, object string) string {
+	return fmt.Sprintf(`{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":%q},`+
+		`"objectRef":{"resource":%q,"namespace":"shop"},"responseStatus":{"code":200},"responseObject":%s}`+"\n", user, resource, strings.Join(strings.Fields(object), ""))
+}
+
+func TestNextReadsWhatGovernsReleases(t *testing.T) {
+	g := NewWithT(t)
+	writes, err := logged(t, answered("operator", "changefreezes", `{"kind": "ChangeFreeze", "metadata": {"uid": "f", "resourceVersion": "7"},
+		"spec": {"action": "Deny"}, "status": {"active": true}}`)+
+		answered("admin", "breakglasses", `{"kind": "BreakGlass", "metadata": {"name": "inc-7", "resourceVersion": "8"}, "spec": {"overrides": ["Freeze"]}}`)+
+		answered("boss", "changeapprovals", `{"kind": "ChangeApproval", "metadata": {"resourceVersion": "9"},
+			"spec": {"uid": "u1", "version": "v2", "release": 2, "decision": "Approve", "approvedBy": "boss"}}`)+
+		answered("operator", "changeworkloads", `{"kind": "ChangeWorkload", "metadata": {"uid": "cw", "resourceVersion": "10",
+			"ownerReferences": [{"kind": "StatefulSet", "uid": "u1", "controller": true}]},
+			"status": {"conditions": [{"type": "Paced", "reason": "AllSteps"}]}}`)).Next()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(writes).To(HaveExactElements(
+		HaveField("Freeze", PointTo(Equal(history.Freeze{UID: "f", Action: "Deny", Active: true}))),
+		HaveField("Glass", PointTo(Equal(history.Glass{Name: "inc-7", Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}}))),
+		HaveField("Approval", PointTo(Equal(history.Approval{Workload: "u1", Version: "v2", Release: 2, By: "boss", Decides: "Approve"}))),
+		HaveField("Workload", PointTo(MatchFields(IgnoreExtras, Fields{"Of": Equal("u1"), "Kind": Equal("StatefulSet"), "Paced": Equal("AllSteps")}))),
+	))
+}
+
+func TestNextReadsWhetherAWorkloadIsHeldAndPassedByABreakGlass(t *testing.T) {
+	g := NewWithT(t)
+	writes, err := logged(t, answered("admin", "statefulsets", `{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"resourceVersion": "7", "annotations":
+		{"altershield.defense.antgroup.com/release": "3", "altershield.defense.antgroup.com/break-glass":
+		"{\"release\":3,\"name\":\"inc-7\",\"time\":\"2026-11-21T10:00:00Z\"}"}},
+		"spec": {"replicas": 2, "updateStrategy": {"rollingUpdate": {"partition": 2147483647}}, "template": {}}}`)+
+		answered("admin", "webapps", `{"apiVersion": "lab.altershield.io/v1", "kind": "WebApp", "metadata": {"resourceVersion": "8", "annotations":
+		{"altershield.defense.antgroup.com/hold-with": "{\"/spec/rollout/partition\":1}"}}, "spec": {"rollout": {"paused": true, "partition": 1}}}`)+
+		answered("webapps", "statefulsets", `{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"resourceVersion": "8",
+		"ownerReferences": [{"kind": "WebApp", "controller": true}]}}`)).Next()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(writes).To(HaveExactElements(
+		HaveField("Released", PointTo(MatchFields(IgnoreExtras, Fields{
+			"Kind": Equal("StatefulSet"), "Release": Equal(int64(3)), "Paused": BeTrue(), "Pass": PointTo(HaveField("Name", "inc-7")),
+		}))),
+		HaveField("Released", PointTo(MatchFields(IgnoreExtras, Fields{"Kind": Equal("WebApp"), "Paused": BeTrue()}))),
+		HaveField("Released", BeNil()),
+	))
 }
 
 func TestNextEndsARecordThatIsAboutToGo(t *testing.T) {
@@ -106,7 +159,9 @@ func TestNextKnowsWhetherAPodIsOver(t *testing.T) {
 	for phase, over := range map[string]bool{"Failed": true, "Succeeded": true, "Running": false, "Pending": false} {
 		writes, err := logged(t, strings.Replace(evicted, `"Failed"`, strconv.Quote(phase), 1)).Next()
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Name": Equal("cart-1"), "PodOver": Equal(over), "PodRuns": Equal(phase == "Running")})), phase)
+		g.Expect(writes).To(HaveExactElements(HaveField("Pod", PointTo(MatchAllFields(Fields{
+			"Name": Equal("cart-1"), "UID": Equal("u3"), "Kind": Equal("ReplicaSet"), "Over": Equal(over), "Runs": Equal(phase == "Running"),
+		})))), phase)
 	}
 }
 

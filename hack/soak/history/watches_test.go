@@ -31,19 +31,35 @@ func watched(stage, id, user, resource string, second int) string {
 		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", stage, id, user, resource, second)
 }
 
+// by returns the line of a request that a manager made.
+func by(manager, line string) string {
+	return strings.Replace(line, `"username":"operator"`, `"username":"operator","extra":{"authentication.kubernetes.io/credential-id":["`+manager+`"]}`, 1)
+}
+
 func TestSeesAsksForTheWatchesOfEachManager(t *testing.T) {
 	g := NewWithT(t)
-	by := func(manager, line string) string {
-		return strings.Replace(line, `"username":"operator"`, `"username":"operator","extra":{"authentication.kubernetes.io/credential-id":["`+manager+`"]}`, 1)
-	}
 	first, second := by("a", watched("ResponseStarted", "1", "operator", "pods", 3)), by("b", watched("ResponseStarted", "2", "operator", "pods", 7))
 	sees := func(log string) time.Time {
 		reader := logged(t, log)
 		g.Expect(reader.Next()).To(BeEmpty())
-		return reader.Sees([]string{"pods"}, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+		return reader.Sees([]string{"pods"}, nil, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 	}
 	g.Expect(sees(first + second).Second()).To(Equal(7))
 	g.Expect(sees(first + second + by("b", watched("ResponseComplete", "2", "operator", "pods", 8)))).To(BeZero())
+}
+
+func TestSeesAsksForMoreWatchesOfTheLeader(t *testing.T) {
+	g := NewWithT(t)
+	pods := by("a", watched("ResponseStarted", "1", "operator", "pods", 3)) + by("b", watched("ResponseStarted", "2", "operator", "pods", 4))
+	lease := by("b", `{"stage":"ResponseComplete","verb":"update","requestURI":"/apis","user":{"username":"operator"},"objectRef":{"resource":"leases"},`+
+		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:01.000000Z"}`+"\n")
+	sees := func(log string) time.Time {
+		reader := logged(t, log)
+		g.Expect(reader.Next()).To(HaveLen(1), "the lease")
+		return reader.Sees([]string{"pods"}, []string{"webapps"}, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	}
+	g.Expect(sees(pods + lease + by("b", watched("ResponseStarted", "3", "operator", "webapps", 7))).Second()).To(Equal(7))
+	g.Expect(sees(pods + lease + by("a", watched("ResponseStarted", "3", "operator", "webapps", 7)))).To(BeZero())
 }
 
 func TestLedIsWhenTheLeaseWasWrittenLast(t *testing.T) {
@@ -84,7 +100,7 @@ func TestSeesOnceTheOperatorWatchesAllItNeeds(t *testing.T) {
 				want = time.Date(2026, 11, 21, 10, 0, test.from, 0, time.UTC)
 			}
 			after := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-			g.Expect(reader.Sees([]string{"pods", "deployments"}, after)).To(BeTemporally("==", want))
+			g.Expect(reader.Sees([]string{"pods", "deployments"}, nil, after)).To(BeTemporally("==", want))
 		})
 	}
 }

@@ -32,6 +32,7 @@ var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func system() invariant.System {
 	return invariant.System{
 		Operator: "operator", Own: "system", OptedIn: []string{"shop", "bank"}, Guarded: []string{"bank"}, Overriders: []string{"admin"},
+		Approving: []string{"shop"},
 	}
 }
 
@@ -61,25 +62,33 @@ func (s *story) write(write history.Write) *story {
 }
 
 // deployment adds a write with the resulting Deployment cart. Its template is that of its version by default.
-func (s *story) deployment(user string, is history.Deployment) *story {
-	is.UID = "cart"
+func (s *story) deployment(user string, is history.Released) *story {
+	is.Kind, is.UID = "Deployment", "cart"
 	if is.Template == "" {
 		is.Template = is.Version
 	}
-	return s.write(history.Write{User: user, Verb: "patch", Resource: "deployments", Name: "cart", Deployment: &is})
+	return s.write(history.Write{User: user, Verb: "patch", Resource: "deployments", Name: "cart", Released: &is})
 }
 
 // record adds a write of the operator with the resulting ChangeWorkload of a version of cart.
 func (s *story) record(version string, release int64, status appv1alpha1.ChangeWorkloadPhase, reason string, desired, passed int32) *story {
 	return s.write(history.Write{User: "operator", Verb: "patch", Resource: "changeworkloads", Subresource: "status", Name: "cart--x--" + version,
-		Workload: &history.Workload{UID: "cw-" + version, Deployment: "cart", App: "cart", Version: version, Release: release, Observed: release,
+		Workload: &history.Workload{UID: "cw-" + version, Of: "cart", Kind: "Deployment", App: "cart", Version: version, Release: release, Observed: release,
 			Status: status, Verified: reason, Desired: desired, Passed: passed}})
 }
 
 // batch adds a write with the resulting ChangePod of a version of cart.
 func (s *story) batch(verb, name, version string, release int64, done bool, pods, failed []string) *story {
 	return s.write(history.Write{User: "operator", Verb: verb, Resource: "changepods", Name: name,
-		Batch: &history.Batch{UID: name, Workload: "cw-" + version, Release: release, Pods: pods, Failed: failed, Done: done}})
+		Batch: &history.Batch{UID: name, Workload: "cw-" + version, Release: release, Pods: named(pods), Failed: failed, Done: done}})
+}
+
+// named returns pods whose UIDs are their names.
+func named(names []string) (pods []history.Pod) {
+	for _, name := range names {
+		pods = append(pods, history.Pod{Name: name, UID: name})
+	}
+	return pods
 }
 
 func ignoredBy(user, version string, release int64) appv1alpha1.IgnoredSuspend {

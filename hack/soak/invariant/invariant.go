@@ -48,6 +48,8 @@ type System struct {
 	Own     string
 	// Guarded are the namespaces in which only Overriders may ignore a suspension.
 	Guarded, Overriders []string
+	// Approving are the namespaces with steps that need an approval.
+	Approving []string
 	// Down are the times at which the API server or the operator was stopped, slow or had to catch up. The operator is not expected to
 	// act during these.
 	Down []Interval

@@ -20,47 +20,53 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Settled returns the reason why the current release of a Deployment is neither over nor says what it waits for, "" if it is or does.
-func Settled(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) string {
-	release := decide.ReleaseOf(deployment)
-	name := deployment.Namespace + "/" + deployment.Name
-	for i := range workloads {
-		workload := &workloads[i]
-		if !metav1.IsControlledBy(workload, deployment) || workload.Spec.Reversion != release.Version {
+// Settled returns the reason why the current release of a workload is neither over nor says what it waits for, "" if it is or does.
+func Settled(workload *unstructured.Unstructured, records []appv1alpha1.ChangeWorkload) string {
+	release := decide.ReleaseOf(workload)
+	name := fmt.Sprintf("%s %s/%s", workload.GetKind(), workload.GetNamespace(), workload.GetName())
+	for i := range records {
+		record := &records[i]
+		if !metav1.IsControlledBy(record, workload) || record.Spec.Reversion != release.Version {
 			continue
 		}
-		if workload.Spec.Release != release.Number || workload.Status.ObservedRelease != release.Number {
-			return fmt.Sprintf("Deployment %s is at release %d, the spec of its ChangeWorkload at %d and the status at %d", name, release.Number,
-				workload.Spec.Release, workload.Status.ObservedRelease)
+		if record.Spec.Release != release.Number || record.Status.ObservedRelease != release.Number {
+			return fmt.Sprintf("%s is at release %d, the spec of its ChangeWorkload at %d and the status at %d", name, release.Number,
+				record.Spec.Release, record.Status.ObservedRelease)
 		}
-		return unsettled(name, workload)
+		if state := unsettled(workload.GetKind(), record); state != "" {
+			return fmt.Sprintf("release %d of %s %s", release.Number, name, state)
+		}
+		return ""
 	}
-	return fmt.Sprintf("Deployment %s has no ChangeWorkload of release %d, version %s", name, release.Number, release.Version)
+	return fmt.Sprintf("%s has no ChangeWorkload of release %d, version %s", name, release.Number, release.Version)
 }
 
-func unsettled(name string, workload *appv1alpha1.ChangeWorkload) string {
-	switch workload.Status.Status {
+// unsettled returns the state of a release that is neither over nor waits for a user, "" if it is or does.
+func unsettled(kind string, record *appv1alpha1.ChangeWorkload) string {
+	switch record.Status.Status {
 	case appv1alpha1.ChangeWorkloadSuccess, appv1alpha1.ChangeWorkloadSuspend, appv1alpha1.ChangeWorkloadFailed:
 		return ""
 	}
-	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
+	verified := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionVerified)
 	if verified == nil {
-		return fmt.Sprintf("release %d of Deployment %s has no condition Verified", workload.Spec.Release, name)
+		return "has no condition Verified"
+	}
+	if verified.Reason == appv1alpha1.ReasonPaced {
+		verified = meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced)
 	}
 	switch verified.Reason {
-	case appv1alpha1.ReasonPaused("Deployment"), appv1alpha1.ReasonThresholdTimeout:
+	case appv1alpha1.ReasonPaused(kind), appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonStepDeadline:
 		return ""
 	}
-	return fmt.Sprintf("release %d of Deployment %s is %s: %s: %s", workload.Spec.Release, name, workload.Status.Status,
-		verified.Reason, verified.Message)
+	return fmt.Sprintf("is %s: %s: %s", record.Status.Status, verified.Reason, verified.Message)
 }
 
 // Process is the resource usage of a manager.

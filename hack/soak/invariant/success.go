@@ -17,6 +17,7 @@ limitations under the License.
 package invariant
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -45,12 +46,12 @@ type success struct {
 	system  System
 	at      map[string]*verified       // by the UID of the ChangeWorkload
 	batches map[string]map[string]seen // by that and the UID of the ChangePod
-	over    map[string]end             // the end of pods, by namespace and name
+	over    map[string]end             // the end of pods, by their UID
 	unsure  map[string]bool            // the batches whose last write has no answer, by namespace and name: it may have ended their checks
 }
 
 // Success reports whether a release is at Success only while none of its pods has a bad verdict, except for the moment until a verdict
-// is seen; and whether it gets there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
+// is seen; and whether it gets there with as many passed pods as the workload wants, each in a batch whose check has ended, and
 // each alive: neither Failed, like an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {
 	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]end{}, unsure: map[string]bool{}}
@@ -105,16 +106,16 @@ type end struct {
 
 // end records the end of a pod.
 func (s *success) end(write history.Write) {
-	pod := write.Namespace + "/" + write.Name
-	known, ended := s.over[pod]
+	pod := cmp.Or(write.Pod, &history.Pod{UID: write.Ended})
+	known, ended := s.over[pod.UID]
 	deleted := write.Verb == "delete" && write.Subresource == ""
 	switch {
-	case !ended && (deleted || write.PodOver):
-		s.over[pod] = end{write.Time, deleted}
+	case !ended && (deleted || pod.Over):
+		s.over[pod.UID] = end{write.Time, deleted}
 	case ended && deleted:
-		s.over[pod] = end{known.at, true}
-	case ended && !known.deleted && write.PodRuns: // KWOK made it ready when it was evicted; no kubelet brings a pod back
-		delete(s.over, pod)
+		s.over[pod.UID] = end{known.at, true}
+	case ended && !known.deleted && pod.Runs: // KWOK made it ready when it was evicted; no kubelet brings a pod back
+		delete(s.over, pod.UID)
 	}
 }
 
@@ -178,8 +179,8 @@ func (s *success) passed(write history.Write) int {
 		}
 		judged := s.system.awake(batch.failed, write.Asked) > cacheLag
 		for _, pod := range batch.Pods {
-			over, ended := s.over[write.Namespace+"/"+pod]
-			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over.at, write.Asked) > podLag {
+			over, ended := s.over[pod.UID]
+			if judged && slices.Contains(batch.Failed, pod.Name) || ended && s.system.awake(over.at, write.Asked) > podLag {
 				continue
 			}
 			passed++

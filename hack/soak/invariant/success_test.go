@@ -84,7 +84,7 @@ func TestSuccessCatchesABadVerdictOnAnOrderWhichHasNoPods(t *testing.T) {
 
 func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	pod := func(verb, subresource string, over bool) history.Write {
-		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", PodOver: over}
+		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Pod: &history.Pod{UID: "y", Over: over}}
 	}
 	after := func(delay time.Duration, writes ...history.Write) []string {
 		story := newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil)
@@ -96,7 +96,7 @@ func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	}
 	then := func(write history.Write, delay time.Duration) []string { return after(delay, write) }
 	evicted, runs, deleted := pod("patch", "status", true), pod("patch", "status", false), pod("delete", "", false)
-	runs.PodRuns = true
+	runs.Pod.Runs = true
 	g := NewWithT(t)
 	g.Expect(after(time.Minute, evicted, runs)).To(BeEmpty(), "it runs again")
 	g.Expect(after(time.Minute, evicted, runs, evicted)).To(HaveLen(1))
@@ -106,14 +106,14 @@ func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	g.Expect(then(pod("patch", "status", false), time.Minute)).To(BeEmpty())
 	g.Expect(then(pod("patch", "status", true), 5*time.Second)).To(BeEmpty(), "it may not have been seen")
 	g.Expect(then(pod("patch", "status", true), 6*time.Second)).To(ConsistOf(ContainSubstring("1 live ones in its batches, of 2 desired")))
-	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y"}, 11*time.Second)).To(HaveLen(1))
-	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "z"}, 11*time.Second)).To(BeEmpty())
-	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y", Namespace: "bank"}, 11*time.Second)).To(BeEmpty())
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Ended: "y"}, 11*time.Second)).To(HaveLen(1))
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Ended: "z"}, 11*time.Second)).To(BeEmpty())
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Namespace: "bank", Name: "y", Ended: "another y"}, 11*time.Second)).To(BeEmpty())
 }
 
 func TestSuccessForgivesTheEndOfAPodWhileTheAPIServerWrites(t *testing.T) {
 	passed := newStory().batch("patch", "1", "a", 1, true, []string{"y"}, nil).
-		write(history.Write{Verb: "delete", Resource: "pods", Name: "y"}).after(20 * time.Second)
+		write(history.Write{Verb: "delete", Resource: "pods", Ended: "y"}).after(20 * time.Second)
 	passed.waited = 16 * time.Second
 	g := NewWithT(t)
 	g.Expect(invariant.Success(passed.record("a", 1, "Success", "AllPodsPassed", 1, 1).writes, system()).Violations).To(BeEmpty())

@@ -28,24 +28,28 @@ import (
 // acting on these needs no write.
 const cacheLag, podLag = 10 * time.Second, 5 * time.Second
 
-// outcome is the last outcome of a version of a Deployment.
+// outcome is the last outcome of a version of a workload.
 type outcome struct {
 	verified bool
 	since    time.Time
 }
 
-// Suspension reports whether the template of a suspended Deployment changes only by a release that ignores the suspension and is
-// recorded as such, by a return to a verified version, or by a rollback of the operator; and whether only the operator suspends
-// Deployments and ends suspensions.
+// Suspension reports whether the template of a suspended workload changes only by a release that ignores the suspension and is
+// recorded as such, that passes by a BreakGlass, by a return to a verified version, or by a rollback of the operator; and whether only the operator suspends
+// workloads and ends suspensions.
 func Suspension(writes []history.Write, system System) Result {
 	var result Result
-	before := map[string]*history.Deployment{}
-	outcomes := map[string]outcome{} // of a Deployment's UID and a version
+	before := map[string]*history.Released{}
+	outcomes := map[string]outcome{} // of a workload's UID and a version
+	glasses := map[string]bool{}     // those that let a suspended workload pass, by namespace and name
 	for _, write := range writes {
+		if glass := write.Glass; glass != nil && slices.Contains(glass.Overrides, appv1alpha1.OverrideSuspension) {
+			glasses[write.Namespace+"/"+glass.Name] = true
+		}
 		if workload := write.Workload; workload != nil {
 			settle(outcomes, workload, write.Time)
 		}
-		next := write.Deployment
+		next := write.Released
 		if next == nil || !slices.Contains(system.OptedIn, write.Namespace) {
 			continue
 		}
@@ -55,17 +59,18 @@ func Suspension(writes []history.Write, system System) Result {
 			continue
 		}
 		if old.Suspended != next.Suspended && write.User != system.Operator {
-			result.violated("suspended is %t now and was %t: Deployment %s", next.Suspended, old.Suspended, at(write))
+			result.violated("suspended is %t now and was %t: %s", next.Suspended, old.Suspended, at(write))
 		}
 		if !old.Suspended {
 			continue
 		}
 		result.Observations++
-		if old.Template == next.Template && old.Version == next.Version {
+		passes := next.Pass != nil && glasses[write.Namespace+"/"+next.Pass.Name]
+		if old.Template == next.Template && old.Version == next.Version || passes {
 			continue
 		}
 		if reason := unauthorised(write, old, next, outcomes[next.UID+next.Version], system); reason != "" {
-			result.violated("suspended, it took release %d, version %s: %s: Deployment %s", next.Release, next.Version, reason, at(write))
+			result.violated("suspended, it took release %d, version %s: %s: %s", next.Release, next.Version, reason, at(write))
 		}
 	}
 	return result
@@ -73,7 +78,7 @@ func Suspension(writes []history.Write, system System) Result {
 
 // settle records the outcome of a release.
 func settle(outcomes map[string]outcome, workload *history.Workload, now time.Time) {
-	key := workload.Deployment + workload.Version
+	key := workload.Of + workload.Version
 	known, found := outcomes[key]
 	var verified bool
 	switch {
@@ -88,7 +93,7 @@ func settle(outcomes map[string]outcome, workload *history.Workload, now time.Ti
 }
 
 // unauthorised returns the reason why a release must not pass a suspension, "" if it may.
-func unauthorised(write history.Write, old, next *history.Deployment, came outcome, system System) string {
+func unauthorised(write history.Write, old, next *history.Released, came outcome, system System) string {
 	if write.User == system.Operator {
 		if recorded(next) {
 			return ""
@@ -110,7 +115,7 @@ func unauthorised(write history.Write, old, next *history.Deployment, came outco
 }
 
 // unheard returns the reason why a release must not ignore the suspension, "" if it may.
-func unheard(write history.Write, old, next *history.Deployment, system System) string {
+func unheard(write history.Write, old, next *history.Released, system System) string {
 	switch {
 	case slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
 		return "it ignores the suspension, but its user may not"
@@ -120,14 +125,14 @@ func unheard(write history.Write, old, next *history.Deployment, system System) 
 	return ""
 }
 
-// recorded reports whether a Deployment is at the target of its newest rollback.
-func recorded(deployment *history.Deployment) bool {
-	return len(deployment.Rollbacks) > 0 && deployment.Rollbacks[0].ToRelease == deployment.Release &&
-		deployment.Rollbacks[0].To == deployment.Version
+// recorded reports whether a workload is at the target of its newest rollback.
+func recorded(released *history.Released) bool {
+	return len(released.Rollbacks) > 0 && released.Rollbacks[0].ToRelease == released.Release &&
+		released.Rollbacks[0].To == released.Version
 }
 
-func refused(deployment *history.Deployment, version string, now time.Time) bool {
-	return slices.ContainsFunc(deployment.Rollbacks, func(rollback appv1alpha1.Rollback) bool {
+func refused(released *history.Released, version string, now time.Time) bool {
+	return slices.ContainsFunc(released.Rollbacks, func(rollback appv1alpha1.Rollback) bool {
 		return rollback.Version == version && rollback.RefusedUntil != nil && now.Before(rollback.RefusedUntil.Time)
 	})
 }

@@ -22,6 +22,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
@@ -29,15 +30,15 @@ import (
 // suspended returns the story of a Deployment that was verified as version a and is suspended at release 2, version b.
 func suspended() *story {
 	return newStory().
-		deployment("admin", history.Deployment{Version: "a", Release: 1}).
+		deployment("admin", history.Released{Version: "a", Release: 1}).
 		record("a", 1, "Success", "AllPodsPassed", 1, 1).
-		deployment("admin", history.Deployment{Version: "b", Release: 2}).
+		deployment("admin", history.Released{Version: "b", Release: 2}).
 		record("b", 2, "Suspend", "PodsFailed", 1, 0).
-		deployment("operator", history.Deployment{Version: "b", Release: 2, Suspended: true})
+		deployment("operator", history.Released{Version: "b", Release: 2, Suspended: true})
 }
 
 func TestSuspensionTakesWhatIsAuthorised(t *testing.T) {
-	for name, authorised := range map[string]history.Deployment{
+	for name, authorised := range map[string]history.Released{
 		"no release at all":              {Version: "b", Release: 2, Suspended: true},
 		"the return to what is verified": {Version: "a", Release: 3, Suspended: true},
 		"a repair that says that it ignores the suspension": {
@@ -52,29 +53,41 @@ func TestSuspensionTakesWhatIsAuthorised(t *testing.T) {
 	}
 	t.Run("a rollback of the operator", func(t *testing.T) {
 		g := NewWithT(t)
-		writes := suspended().deployment("operator", history.Deployment{Version: "a", Release: 3, Suspended: true, Rollbacks: rollback("b", "a", 3)}).writes
+		writes := suspended().deployment("operator", history.Released{Version: "a", Release: 3, Suspended: true, Rollbacks: rollback("b", "a", 3)}).writes
 		g.Expect(invariant.Suspension(writes, system()).Violations).To(BeEmpty())
 	})
+}
+
+func TestSuspensionTakesAReleaseThatPassesByABreakGlassAgainstIt(t *testing.T) {
+	g := NewWithT(t)
+	with := func(overrides ...appv1alpha1.BreakGlassOverride) []string {
+		glass := history.Glass{Name: "inc-7", Overrides: overrides}
+		passed := history.Released{Version: "c", Release: 3, Suspended: true, Pass: &appv1alpha1.BreakGlassPass{Name: "inc-7"}}
+		return invariant.Suspension(suspended().write(history.Write{User: "admin", Verb: "create", Resource: "breakglasses", Glass: &glass}).
+			deployment("admin", passed).writes, system()).Violations
+	}
+	g.Expect(with("Freeze", "Suspension")).To(BeEmpty())
+	g.Expect(with("Freeze")).To(ConsistOf(ContainSubstring("it was never verified")))
 }
 
 func TestSuspensionCatchesAnythingElse(t *testing.T) {
 	for name, unauthorised := range map[string]struct {
 		user    string
-		release history.Deployment
+		release history.Released
 		says    string
 	}{
-		"a release": {"admin", history.Deployment{Version: "c", Release: 3, Suspended: true}, "it was never verified"},
+		"a release": {"admin", history.Released{Version: "c", Release: 3, Suspended: true}, "it was never verified"},
 		"a template under the old version": {
-			"admin", history.Deployment{Version: "b", Template: "other", Release: 3, Suspended: true}, "it failed its check"},
+			"admin", history.Released{Version: "b", Template: "other", Release: 3, Suspended: true}, "it failed its check"},
 		"a release with a record that nobody asked for": {
-			"admin", history.Deployment{Version: "c", Release: 3, Suspended: true, Ignored: ignoredBy("admin", "c", 3)}, "ignored-suspend was not set"},
+			"admin", history.Released{Version: "c", Release: 3, Suspended: true, Ignored: ignoredBy("admin", "c", 3)}, "ignored-suspend was not set"},
 		"a release with somebody else's record": {
-			"dave", history.Deployment{Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy("admin", "c", 3)}, "never verified"},
+			"dave", history.Released{Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy("admin", "c", 3)}, "never verified"},
 		"a release with an old record": {
-			"admin", history.Deployment{Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy("admin", "b", 2)}, "never verified"},
+			"admin", history.Released{Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy("admin", "b", 2)}, "never verified"},
 		"a change by the operator that is no rollback": {
-			"operator", history.Deployment{Version: "a", Release: 3, Suspended: true}, "the operator recorded no rollback"},
-		"a freedom that the operator didn't give": {"dave", history.Deployment{Version: "b", Release: 2}, "suspended is false now"},
+			"operator", history.Released{Version: "a", Release: 3, Suspended: true}, "the operator recorded no rollback"},
+		"a freedom that the operator didn't give": {"dave", history.Released{Version: "b", Release: 2}, "suspended is false now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -87,15 +100,15 @@ func TestSuspensionCatchesAnythingElse(t *testing.T) {
 func TestSuspensionTakesNoRefusedVersionForAVerifiedOne(t *testing.T) {
 	g := NewWithT(t)
 	writes := suspended().
-		deployment("operator", history.Deployment{Version: "b", Release: 2, Suspended: true, Rollbacks: rollback("a", "b", 2)}).
-		deployment("dave", history.Deployment{Version: "a", Release: 3, Suspended: true, Rollbacks: rollback("a", "b", 2)}).writes
+		deployment("operator", history.Released{Version: "b", Release: 2, Suspended: true, Rollbacks: rollback("a", "b", 2)}).
+		deployment("dave", history.Released{Version: "a", Release: 3, Suspended: true, Rollbacks: rollback("a", "b", 2)}).writes
 	g.Expect(invariant.Suspension(writes, system()).Violations).To(ConsistOf(ContainSubstring("is quarantined")))
 }
 
 func TestSuspensionTakesNoVersionThatFailedLastForAVerifiedOne(t *testing.T) {
 	g := NewWithT(t)
 	failed := suspended().record("a", 1, "Suspend", "PodsFailed", 1, 0)
-	release := history.Deployment{Version: "a", Release: 3, Suspended: true}
+	release := history.Released{Version: "a", Release: 3, Suspended: true}
 	g.Expect(invariant.Suspension(failed.after(9*time.Second).deployment("dave", release).writes, system()).Violations).To(BeEmpty())
 
 	failed = suspended().record("a", 1, "Suspend", "PodsFailed", 1, 0).after(11*time.Second).deployment("dave", release)
@@ -107,7 +120,7 @@ func TestSuspensionTakesNoVersionThatFailedLastForAVerifiedOne(t *testing.T) {
 
 func TestSuspensionCatchesAUserWhoMayNotOverride(t *testing.T) {
 	repair := func(user string) []history.Write {
-		writes := suspended().deployment(user, history.Deployment{
+		writes := suspended().deployment(user, history.Released{
 			Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy(user, "c", 3)}).writes
 		for i := range writes {
 			writes[i].Namespace = "bank"

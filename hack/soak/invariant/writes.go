@@ -17,6 +17,7 @@ limitations under the License.
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,51 +26,66 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Pods reports whether the operator itself neither restarts nor deletes pods: it changes only labels of pods, nothing of ReplicaSets,
-// and pod templates only by a rollback that it records in the same write.
+// Pods reports whether the operator changes only what it may: labels and gates of pods, of whose kinds it deletes only those that it parks, paces
+// or unsticks by that; nothing of ReplicaSets; and pod templates only by a rollback that it records in the same write.
 func Pods(writes []history.Write, system System) Result {
 	var result Result
 	templates := map[string]string{}
+	kinds := map[string]string{} // of the controllers of pods, by the UID of the pod
 	for _, write := range writes {
-		if next := write.Deployment; next != nil {
+		if next := write.Released; next != nil {
 			old, known := templates[next.UID]
 			templates[next.UID] = next.Template
 			if write.User == system.Operator && known && old != next.Template && !recorded(next) {
-				result.violated("the operator changed a pod template without a record of a rollback: Deployment %s", at(write))
+				result.violated("the operator changed a pod template without a record of a rollback: %s", at(write))
 			}
+		}
+		if write.Pod != nil && write.Pod.Kind != "" {
+			kinds[write.Pod.UID] = write.Pod.Kind
 		}
 		if write.User != system.Operator {
 			continue
 		}
-		if touches := touched(write); touches != "" {
+		if touches := touched(write, kinds); touches != "" {
 			result.violated("the operator %s (%s %s %v): %s", touches, write.Verb, write.Subresource, write.Touched, at(write))
 		}
-		if slices.Contains([]string{"pods", "replicasets", "deployments"}, write.Resource) {
+		if isWorkload(write.Resource) || slices.Contains([]string{"pods", "replicasets"}, write.Resource) {
 			result.Observations++
 		}
 	}
 	return result
 }
 
+// isWorkload reports whether a resource is that of a kind of workload.
+func isWorkload(resource string) bool {
+	return slices.Contains([]string{"deployments", "statefulsets", "daemonsets", "webapps"}, resource)
+}
+
 // touched returns the reason why the operator must not make a write, "" if it may.
-func touched(write history.Write) string {
+func touched(write history.Write, kinds map[string]string) string {
 	patched := write.Verb == "patch" && write.Subresource == ""
 	switch {
-	case write.Resource == "pods" && (!patched || !onlyLabels(write.Touched)):
-		return "changed more of a pod than its labels"
+	case write.Resource == "pods" && write.Verb == "delete":
+		if kind := kinds[write.Ended]; kind != "StatefulSet" && kind != "DaemonSet" {
+			return fmt.Sprintf("deleted a pod of a %s", cmp.Or(kind, "controller that isn't known"))
+		}
+	case write.Resource == "pods" && !only(write):
+		return "changed more of a pod than its labels and gates"
 	case write.Resource == "replicasets":
 		return "wrote a ReplicaSet"
-	case write.Resource == "deployments" && !patched:
-		return "did not only patch a Deployment"
+	case isWorkload(write.Resource) && !patched:
+		return "did not only patch a workload"
 	}
 	return ""
 }
 
-// onlyLabels also allows the fields of the patch's own precondition.
-func onlyLabels(touched []string) bool {
-	return slices.Contains(touched, "metadata.labels") && !slices.ContainsFunc(touched, func(field string) bool {
-		return field != "metadata.labels" && field != "metadata.resourceVersion" && field != "metadata.uid"
-	})
+// only reports whether a write patches what the operator may change of a pod, or the fields of the patch's own precondition.
+func only(write history.Write) bool {
+	allowed := []string{"metadata.labels", "metadata.annotations", "spec.schedulingGates", "metadata.resourceVersion", "metadata.uid"}
+	if write.Subresource == "status" {
+		allowed = []string{"status.conditions", "metadata.resourceVersion", "metadata.uid"}
+	}
+	return write.Verb == "patch" && !slices.ContainsFunc(write.Touched, func(field string) bool { return !slices.Contains(allowed, field) })
 }
 
 // Scope reports whether the operator writes only to opted-in namespaces and its own.
@@ -98,10 +114,10 @@ func Rest(writes []history.Write, system System) Result {
 	return result
 }
 
-// Releases reports whether a Deployment never reuses release numbers: a changed template is the next release, and nothing else is.
+// Releases reports whether a workload never reuses release numbers: a changed template is the next release, and nothing else is.
 func Releases(writes []history.Write, system System) Result {
 	var result Result
-	before := map[string]*history.Deployment{}
+	before := map[string]*history.Released{}
 	highest := map[string]int64{} // by the UID of the ChangeWorkload
 	for _, write := range writes {
 		if workload := write.Workload; workload != nil {
@@ -112,7 +128,7 @@ func Releases(writes []history.Write, system System) Result {
 			}
 			highest[workload.UID] = max(workload.Release, highest[workload.UID])
 		}
-		next := write.Deployment
+		next := write.Released
 		if next == nil || !slices.Contains(system.OptedIn, write.Namespace) {
 			continue
 		}
@@ -127,24 +143,24 @@ func Releases(writes []history.Write, system System) Result {
 			expected++
 		}
 		if next.Release != expected {
-			result.violated("release %d follows release %d, expected %d: Deployment %s", next.Release, old.Release, expected, at(write))
+			result.violated("release %d follows release %d, expected %d: %s", next.Release, old.Release, expected, at(write))
 		}
 	}
 	return result
 }
 
-// Complete reports whether the history has every change of a Deployment's spec, which the other checkers rely on.
+// Complete reports whether the history has every change of a workload's spec, which the other checkers rely on.
 func Complete(writes []history.Write) Result {
 	var result Result
 	last := map[string]int64{}
 	for _, write := range writes {
-		next := write.Deployment
+		next := write.Released
 		if next == nil {
 			continue
 		}
 		result.Observations++
 		if old, known := last[next.UID]; known && next.Generation > old+1 {
-			result.violated("generation %d follows generation %d: Deployment %s", next.Generation, old, at(write))
+			result.violated("generation %d follows generation %d: %s", next.Generation, old, at(write))
 		}
 		last[next.UID] = next.Generation
 	}
@@ -157,7 +173,7 @@ func Batches(writes []history.Write, system System) Result {
 	type place struct {
 		workload string
 		release  int64
-		pod      string
+		pod      string // its UID
 	}
 	type claim struct{ uid, name string }
 	covered := map[place]claim{}
@@ -172,9 +188,9 @@ func Batches(writes []history.Write, system System) Result {
 		}
 		result.Observations++
 		for _, pod := range batch.Pods {
-			taken := place{workload: batch.Workload, release: batch.Release, pod: pod}
+			taken := place{workload: batch.Workload, release: batch.Release, pod: pod.UID}
 			if other, twice := covered[taken]; twice && !deleted[other.uid] {
-				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod, batch.Release, other.name, at(write))
+				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod.Name, batch.Release, other.name, at(write))
 			}
 			covered[taken] = claim{uid: batch.UID, name: write.Name}
 		}
@@ -186,8 +202,8 @@ func Batches(writes []history.Write, system System) Result {
 func Records(writes []history.Write, system System) Result {
 	var result Result
 	type release struct {
-		deployment, version string
-		number              int64
+		of, version string
+		number      int64
 	}
 	recorded := map[release]string{} // the UID of its ChangeWorkload
 	endedBy := map[string]string{}   // by that
@@ -200,7 +216,7 @@ func Records(writes []history.Write, system System) Result {
 			continue
 		}
 		result.Observations++
-		of := release{workload.Deployment, workload.Version, workload.Release}
+		of := release{workload.Of, workload.Version, workload.Release}
 		if former, again := recorded[of]; again && !slices.Contains(system.Overriders, endedBy[former]) {
 			result.violated("release %d is recorded again, after %q deleted its record: ChangeWorkload %s", of.number, endedBy[former], at(write))
 		}

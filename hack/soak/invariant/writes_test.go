@@ -34,10 +34,20 @@ func TestPodsLetsTheOperatorLabelPodsAndPatchDeployments(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(invariant.Pods(byOperator("patch", "pods", "", "metadata.labels", "metadata.resourceVersion"), system()).Violations).To(BeEmpty())
 	g.Expect(invariant.Pods(byOperator("patch", "deployments", "", "metadata.labels"), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Pods(byOperator("patch", "pods", "", "metadata.annotations", "spec.schedulingGates"), system()).Violations).To(BeEmpty(), "it opens a gate")
+	g.Expect(invariant.Pods(byOperator("patch", "pods", "status", "status.conditions"), system()).Violations).To(BeEmpty(), "it lets traffic in")
+	deleted := func(kind string) []string {
+		pod := history.Pod{UID: "x", Kind: kind}
+		return invariant.Pods(newStory().write(history.Write{User: "kubelet", Resource: "pods", Pod: &pod}).
+			write(history.Write{User: "operator", Verb: "delete", Resource: "pods", Ended: "x"}).writes, system()).Violations
+	}
+	g.Expect(deleted("StatefulSet")).To(BeEmpty())
+	g.Expect(deleted("DaemonSet")).To(BeEmpty())
+	g.Expect(deleted("ReplicaSet")).To(ConsistOf(ContainSubstring("deleted a pod of a ReplicaSet")))
 	others := newStory().write(history.Write{User: "admin", Verb: "delete", Resource: "pods"}).writes
 	g.Expect(invariant.Pods(others, system()).Violations).To(BeEmpty())
-	rolledBack := newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
-		deployment("operator", history.Deployment{Version: "a", Release: 3, Rollbacks: rollback("b", "a", 3)}).writes
+	rolledBack := newStory().deployment("admin", history.Released{Version: "b", Release: 2}).
+		deployment("operator", history.Released{Version: "a", Release: 3, Rollbacks: rollback("b", "a", 3)}).writes
 	g.Expect(invariant.Pods(rolledBack, system()).Violations).To(BeEmpty())
 }
 
@@ -45,14 +55,14 @@ func TestPodsCatchesTheOperatorWhereItTouchesPodsByItself(t *testing.T) {
 	for name, writes := range map[string][]history.Write{
 		"it deletes one":          byOperator("delete", "pods", ""),
 		"it evicts one":           byOperator("create", "pods", "eviction"),
-		"it patches its status":   byOperator("patch", "pods", "status", "status.conditions"),
+		"it patches its status":   byOperator("patch", "pods", "status", "status.phase"),
 		"it patches its spec":     byOperator("patch", "pods", "", "metadata.labels", "spec.containers"),
 		"it scales a ReplicaSet":  byOperator("patch", "replicasets", "", "spec.replicas"),
 		"it deletes a Deployment": byOperator("delete", "deployments", ""),
-		"it changes a template": newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
-			deployment("operator", history.Deployment{Version: "a", Release: 3}).writes,
-		"it repeats an old rollback": newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
-			deployment("operator", history.Deployment{Version: "a", Release: 4, Rollbacks: rollback("b", "a", 3)}).writes,
+		"it changes a template": newStory().deployment("admin", history.Released{Version: "b", Release: 2}).
+			deployment("operator", history.Released{Version: "a", Release: 3}).writes,
+		"it repeats an old rollback": newStory().deployment("admin", history.Released{Version: "b", Release: 2}).
+			deployment("operator", history.Released{Version: "a", Release: 4, Rollbacks: rollback("b", "a", 3)}).writes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(invariant.Pods(writes, system()).Violations).To(HaveLen(1))
@@ -78,15 +88,15 @@ func TestRestTakesWritesOfTheLeaseAlone(t *testing.T) {
 
 func TestReleasesAreCountedOneByOne(t *testing.T) {
 	g := NewWithT(t)
-	first := history.Deployment{Version: "a", Release: 1}
-	second := func(is history.Deployment) []string {
+	first := history.Released{Version: "a", Release: 1}
+	second := func(is history.Released) []string {
 		return invariant.Releases(newStory().deployment("admin", first).deployment("admin", is).writes, system()).Violations
 	}
-	g.Expect(second(history.Deployment{Version: "b", Release: 2})).To(BeEmpty())
+	g.Expect(second(history.Released{Version: "b", Release: 2})).To(BeEmpty())
 	g.Expect(second(first)).To(BeEmpty())
-	g.Expect(second(history.Deployment{Version: "b", Release: 1})).To(ConsistOf(ContainSubstring("release 1 follows release 1, expected 2")))
-	g.Expect(second(history.Deployment{Version: "a", Release: 2})).To(HaveLen(1))
-	g.Expect(second(history.Deployment{Version: "b", Release: 3})).To(HaveLen(1))
+	g.Expect(second(history.Released{Version: "b", Release: 1})).To(ConsistOf(ContainSubstring("release 1 follows release 1, expected 2")))
+	g.Expect(second(history.Released{Version: "a", Release: 2})).To(HaveLen(1))
+	g.Expect(second(history.Released{Version: "b", Release: 3})).To(HaveLen(1))
 	back := newStory().record("a", 3, "Running", "", 1, 0).record("a", 2, "Running", "", 1, 0).writes
 	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("its status release 2, after release 3")))
 }
@@ -96,7 +106,7 @@ func TestRecordsCatchesAReleaseThatIsRecordedAgain(t *testing.T) {
 	recordedAgain := func(user string, release int64) []string {
 		record := func(number int64) history.Write {
 			return history.Write{User: "operator", Verb: "create", Resource: "changeworkloads",
-				Workload: &history.Workload{UID: "cw", Deployment: "cart", Version: "a", Release: number}}
+				Workload: &history.Workload{UID: "cw", Of: "cart", Version: "a", Release: number}}
 		}
 		story := newStory().write(record(1)).write(history.Write{User: user, Verb: "delete", Resource: "changeworkloads", Ended: "cw"}).
 			write(history.Write{User: "operator", Verb: "patch", Resource: "changeworkloads", Ended: "cw"}).write(record(release))
@@ -110,8 +120,8 @@ func TestRecordsCatchesAReleaseThatIsRecordedAgain(t *testing.T) {
 func TestCompleteCatchesAHistoryWithAGap(t *testing.T) {
 	g := NewWithT(t)
 	then := func(generation int64) []string {
-		return invariant.Complete(newStory().deployment("admin", history.Deployment{Generation: 1}).
-			deployment("admin", history.Deployment{Generation: generation}).writes).Violations
+		return invariant.Complete(newStory().deployment("admin", history.Released{Generation: 1}).
+			deployment("admin", history.Released{Generation: generation}).writes).Violations
 	}
 	g.Expect(then(1)).To(BeEmpty())
 	g.Expect(then(2)).To(BeEmpty())

@@ -65,12 +65,15 @@ func (p *planner) intrude(at *place) Action {
 
 // episode returns a short sequence of related actions at one place.
 func (p *planner) episode(at *place) []Action {
-	if at.namespace == p.options.Outside {
+	switch {
+	case at.namespace == p.options.Outside:
 		return []Action{p.release(at), {Kind: Scale, Count: p.IntN(maxReplicas + 1)}}
+	case at.name == "":
+		return p.governed(at)
 	}
 	stories := []func(*place) []Action{
 		p.plain, p.plain, p.failed, p.failed, p.failed, p.byHand, p.stuckRelease, p.hasty, p.scaled, p.paused, p.edited, p.removed, p.recreated,
-		p.evicted, p.evicted,
+		p.evicted, p.evicted, p.created, p.decided, p.decided, p.checked, p.checked, p.broken,
 	}
 	return stories[p.IntN(len(stories))](at)
 }
@@ -96,7 +99,11 @@ func (p *planner) wayOut(at *place) []Action {
 	case 2:
 		return []Action{{Kind: Release, Template: p.earlier(at)}}
 	case 3:
-		return []Action{{Kind: Rollback, Text: "true"}, p.intrude(at)}
+		way := "true"
+		if at.of == StatefulSet {
+			way = p.pick("true", "park")
+		}
+		return []Action{{Kind: Rollback, Text: way}, p.intrude(at)}
 	case 4:
 		return []Action{{Kind: Withdraw}, p.release(at)}
 	}
@@ -109,6 +116,9 @@ func (p *planner) byHand(at *place) []Action {
 }
 
 func (p *planner) stuckRelease(at *place) []Action {
+	if at.of == WebApp { // its StatefulSet would stay stuck after a rollback
+		return p.hasty(at)
+	}
 	story := []Action{{Kind: Release, Template: p.stuck()}}
 	if p.IntN(2) == 0 {
 		return append(story, Action{Kind: Edit, Text: strconv.Itoa(p.IntN(100))}, p.release(at))
@@ -122,6 +132,9 @@ func (p *planner) hasty(at *place) []Action {
 }
 
 func (p *planner) scaled(at *place) []Action {
+	if at.of == DaemonSet {
+		return p.edited(at)
+	}
 	if p.IntN(2) == 0 {
 		return []Action{{Kind: Scale, Count: 1 + p.IntN(maxReplicas)}}
 	}
@@ -129,6 +142,9 @@ func (p *planner) scaled(at *place) []Action {
 }
 
 func (p *planner) paused(at *place) []Action {
+	if at.of != Deployment {
+		return p.hasty(at)
+	}
 	return []Action{{Kind: Pause}, p.release(at), {Kind: Resume}}
 }
 
@@ -151,6 +167,9 @@ func (p *planner) evicted(at *place) []Action {
 	}
 	return append(story, Action{Kind: Evict, Count: p.IntN(maxReplicas)})
 }
+
+// created returns the creation of a workload that may be missing, as after a freeze that denied it.
+func (p *planner) created(at *place) []Action { return []Action{p.create(at)} }
 
 func (p *planner) recreated(at *place) []Action {
 	return []Action{{Kind: Delete, Text: p.pick("Background", "Foreground")}, p.create(at)}

@@ -27,7 +27,7 @@ import (
 
 func planned(seed uint64) []plan.Action {
 	return plan.New(plan.Options{
-		Seed: seed, Duration: 30 * time.Minute, OptedIn: []string{"one", "guarded"}, Guarded: "guarded", Outside: "outside", Restarts: true,
+		Seed: seed, Duration: 30 * time.Minute, OptedIn: []string{"one", "guarded", "approving"}, Guarded: "guarded", Outside: "outside", Approving: "approving", Restarts: true,
 	})
 }
 
@@ -50,6 +50,7 @@ func TestNewPlansEveryKindOfActionForTheDuration(t *testing.T) {
 	for _, kind := range []plan.Kind{
 		"create", "delete", "release", "repair", "intrude", "rollback", "scale", "pause", "resume", "edit", "fail", "withdraw", "delete-pod",
 		"delete-changepod", "delete-changeworkload", "rule", "fault", "clear-faults", "setting", "restart-manager", "restart-apiserver", "evict-pod",
+		"crash-pod", "answer", "freeze", "thaw", "break-glass", "pace", "check", "decide", "go-on",
 	} {
 		g.Expect(kinds).To(HaveKey(kind))
 	}
@@ -61,6 +62,10 @@ func TestNewPlansActionsOnlyWhereTheyMayBe(t *testing.T) {
 		switch {
 		case action.Namespace == "outside":
 			g.Expect(action.Kind).To(BeElementOf(plan.Create, plan.Release, plan.Scale))
+		case action.Kind == plan.Pace:
+			g.Expect(action.Namespace).NotTo(Equal("approving"), "its ReleasePolicy stays")
+		case action.Kind == plan.Scale:
+			g.Expect(action.Of).NotTo(Equal(plan.DaemonSet))
 		case action.Text == "ignored-suspend":
 			g.Expect(action.Namespace).To(Equal("guarded"))
 		}
@@ -69,6 +74,16 @@ func TestNewPlansActionsOnlyWhereTheyMayBe(t *testing.T) {
 	for _, action := range calm {
 		g.Expect(action.Kind).NotTo(Equal(plan.Restart))
 		g.Expect(action.Delay).To(BeElementOf(time.Duration(0), time.Second), "the leader keeps its lease")
+	}
+}
+
+func TestNewPlansEachKindOfWorkload(t *testing.T) {
+	g, kinds := NewWithT(t), map[plan.Of]bool{}
+	for _, action := range planned(1) {
+		kinds[action.Of] = kinds[action.Of] || action.Kind == plan.Release
+	}
+	for _, kind := range []plan.Of{"Deployment", "StatefulSet", "DaemonSet", "WebApp"} {
+		g.Expect(kinds).To(HaveKeyWithValue(kind, true))
 	}
 }
 
@@ -89,6 +104,7 @@ func TestActionStringHasAllOfIt(t *testing.T) {
 		Number: 7, Kind: plan.Release, Namespace: "one", Name: "app-0", Template: plan.Template{Note: "3", Start: "never", ReadyAfter: "2s"},
 	}.String()).To(Equal(`#7 release one/app-0 note="3" start="never" ready-after="2s"`))
 	g.Expect(plan.Action{Number: 1, Kind: plan.Scale, Namespace: "one", Name: "app-0"}.String()).To(Equal("#1 scale one/app-0 count=0"))
+	g.Expect(plan.Action{Number: 3, Kind: plan.Thaw, Namespace: "one"}.String()).To(Equal("#3 thaw one"))
 	g.Expect(plan.Action{Number: 8, Kind: plan.Outage, Delay: 2 * time.Second}.String()).To(Equal("#8 restart-apiserver delay=2s"))
 	g.Expect(plan.Action{Number: 9, Kind: plan.Setting, Name: "branch", Text: "on", Count: 2}.String()).To(
 		Equal(`#9 setting branch text="on" count=2`))
