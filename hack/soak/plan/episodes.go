@@ -73,7 +73,10 @@ func (p *planner) episode(at *place) []Action {
 	}
 	stories := []func(*place) []Action{
 		p.plain, p.plain, p.failed, p.failed, p.failed, p.byHand, p.stuckRelease, p.hasty, p.scaled, p.paused, p.edited, p.removed, p.recreated,
-		p.evicted, p.evicted, p.created, p.decided, p.decided, p.checked, p.checked, p.broken,
+		p.evicted, p.evicted, p.created, p.created, p.decided, p.decided, p.checked, p.checked, p.broken,
+	}
+	if at.namespace == p.options.Approving {
+		stories = append(stories, p.decided, p.decided, p.decided, p.decided)
 	}
 	return stories[p.IntN(len(stories))](at)
 }

@@ -18,9 +18,9 @@ package plan
 
 // governed returns a short sequence of actions on what governs the releases of a namespace.
 func (p *planner) governed(at *place) []Action {
-	stories := []func(*place) []Action{p.frozen, p.frozen, p.rechecked}
+	stories := []func(*place) []Action{p.frozen, p.rechecked, p.rechecked}
 	if at.namespace != p.options.Approving {
-		stories = append(stories, p.repaced)
+		stories = append(stories, p.repaced, p.repaced)
 	}
 	return stories[p.IntN(len(stories))](at)
 }
