@@ -18,6 +18,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,33 +32,64 @@ import (
 func (t *tool) rollback() *cobra.Command {
 	var flags acting
 	var to string
+	var park bool
 	command := &cobra.Command{
 		Use: "rollback NAME", Short: "Ask the operator to go back to a verified version",
 		Long: `Ask the operator to go back to a verified version, by default the newest one. It shows what changes, and asks you first. The operator makes a
-release of it, which is checked like any other, and the version that it leaves is refused for a day.`,
-		Example: "  kubectl altershield rollback web && kubectl altershield wait web\n  kubectl altershield rollback web --to=5 --dry-run=server",
-		Args:    exactly(1),
+release of it, which is checked like any other, and the version that it leaves is refused for a day. With --park the template stays: the pods of a
+StatefulSet whose rollout is held come back as before.`,
+		Example: "  kubectl altershield rollback web && kubectl altershield wait web\n  kubectl altershield rollback web --to=5 --dry-run=server\n" +
+			"  kubectl altershield rollback statefulset/db --park",
+		Args: exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return t.runRollback(command.Context(), args[0], to, flags)
+			if park && to != "" {
+				return usageError(errors.New("--park goes back to no release: leave out --to"))
+			}
+			return t.runRollback(command.Context(), args[0], to, park, flags)
 		},
 		ValidArgsFunction: t.completeNames,
 	}
 	flags.bind(command)
 	flags.bindReason(command, reasonUsage, false)
 	command.Flags().StringVar(&to, "to", "", "Release or version to go back to.")
+	command.Flags().BoolVar(&park, "park", false, "Only have the pods of a StatefulSet come back as before.")
 	return command
 }
 
-func (t *tool) runRollback(ctx context.Context, name, to string, flags acting) error {
+func (t *tool) runRollback(ctx context.Context, name, to string, park bool, flags acting) error {
 	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
-	action, err := cluster.rollsBack(ctx, facts, to, flags.reason, t.Clock.Now())
+	var asked *action
+	if park {
+		asked, err = cluster.parks(facts, flags.reason)
+	} else {
+		asked, err = cluster.rollsBack(ctx, facts, to, flags.reason, t.Clock.Now())
+	}
 	if err != nil {
 		return err
 	}
-	return t.act(ctx, cluster, flags, action)
+	return t.act(ctx, cluster, flags, asked)
+}
+
+func (c *cluster) parks(facts view.Facts, reason string) (*action, error) {
+	request, err := view.ParkOf(facts)
+	if err != nil {
+		return nil, err
+	}
+	request.Reason = reason
+	return c.asks(request, facts, appv1alpha1.RollbackPark), nil
+}
+
+// asks returns the action that asks the operator for a rollback or a park, by an annotation.
+func (c *cluster) asks(request view.Request, facts view.Facts, value string) *action {
+	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
+		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+			view.Ask(workload, appv1alpha1.AnnotationRollback, value, request.Reason)
+			return nil
+		})
+	}}
 }
 
 func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to, reason string, now time.Time) (*action, error) {
@@ -81,12 +113,7 @@ func (c *cluster) rollsBack(ctx context.Context, facts view.Facts, to, reason st
 	if request.Changes, err = changesBack(facts, kept, request.To.Version); err != nil {
 		return nil, err
 	}
-	return &action{request, func(ctx context.Context, writer client.Client, request *view.Request) error {
-		return c.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
-			view.Ask(workload, appv1alpha1.AnnotationRollback, request.To.Version, reason)
-			return nil
-		})
-	}}, nil
+	return c.asks(request, facts, request.To.Version), nil
 }
 
 // changesBack returns what a rollback to a kept version changes; nothing if its content isn't kept.

@@ -21,6 +21,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -59,6 +62,24 @@ func TestRollbackWithoutAQuestion(t *testing.T) {
 	b := rollbackBench(t, interceptor.Funcs{})
 	g.Expect(b.run("rollback", "web", "--to=5", "-y", "-o", "json").expects(g, command.OK)).To(ContainSubstring(`"kind": "RollbackRequest"`))
 	g.Expect(requested(t, b)).To(Equal(version("a1")))
+}
+
+func TestRollbackParksAStatefulSet(t *testing.T) {
+	g := NewWithT(t)
+	held := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", UID: "db",
+		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": version("d1"), "altershield.defense.antgroup.com/suspend": "1"},
+		Annotations: map[string]string{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/held": "1"}}}
+	held.Spec.Replicas = ptr.To[int32](3)
+	held.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](2147483647)}}
+	held.Status = appsv1.StatefulSetStatus{Replicas: 3, UpdatedReplicas: 1}
+	b := newBench(t, set("db"), held)
+	ran := b.run("rollback", "statefulset/db", "--park", "-y")
+	g.Expect(ran.expects(g, command.OK)).To(Equal("asked the operator; kubectl altershield status db -n shop shows how far it is\n"))
+	g.Expect(ran.err).To(BeEmpty())
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(held), held)).To(Succeed())
+	g.Expect(held.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/rollback", "park"))
+	g.Expect(b.run("rollback", "statefulset/db", "--park", "--to=5").code).To(Equal(command.Usage))
+	g.Expect(rollbackBench(t, interceptor.Funcs{}).run("rollback", "web", "--park").err).To(ContainSubstring("deployment/web can't be parked: only a StatefulSet can"))
 }
 
 func TestRollbackDryRunsAskForNothing(t *testing.T) {

@@ -22,8 +22,9 @@ func chineseActing() map[string]Texts {
 		"rollback": {
 			Short: "请 Operator 回到一个已验证的版本",
 			Long: `请 Operator 回到一个已验证的版本，默认是最近一个。先显示会改变什么，再询问您。
-Operator 由此做一次发布，与其他发布一样检测；被放弃的版本在一天内会被拒绝。`,
-			Flags: map[string]string{"to": "要回到的发布或版本。"},
+Operator 由此做一次发布，与其他发布一样检测；被放弃的版本在一天内会被拒绝。
+使用 --park 时模板不变：滚动被停住的 StatefulSet 的 Pod 恢复原样。`,
+			Flags: map[string]string{"to": "要回到的发布或版本。", "park": "只让 StatefulSet 的 Pod 恢复原样。"},
 		},
 		"repair": {
 			Short: "发布对被暂停的工作负载的修复",

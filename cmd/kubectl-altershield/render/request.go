@@ -57,6 +57,8 @@ func (s Style) request(request view.Request) []string {
 func (s Style) does(request view.Request) string {
 	name, at := request.Namespace+"/"+clean(request.Workload), s.releaseSide(request.From)
 	switch request.Kind {
+	case view.ParkRequest:
+		return s.text("parks", name, at)
 	case view.RepairRequest:
 		return s.text("is.repaired", name, at, s.arrow(), s.releaseSide(request.To))
 	case view.HoldRequest:
@@ -90,6 +92,8 @@ func (s Style) does(request view.Request) string {
 func (s Style) done(request view.Request) string {
 	workload := clean(request.Workload)
 	switch request.Kind {
+	case view.ParkRequest:
+		return s.text("asked.park", workload, request.Namespace)
 	case view.RepairRequest:
 		return s.text("repaired", workload, request.Namespace)
 	case view.HoldRequest:

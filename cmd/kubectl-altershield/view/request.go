@@ -53,6 +53,8 @@ type RequestKind string
 const (
 	// RollbackRequest asks the operator to go back to a verified version.
 	RollbackRequest RequestKind = "RollbackRequest"
+	// ParkRequest asks the operator to have the pods of a release come back as before.
+	ParkRequest RequestKind = "ParkRequest"
 	// RepairRequest releases a correction past a suspension or a quarantine.
 	RepairRequest RequestKind = "RepairRequest"
 	// HoldRequest pauses a rollout.

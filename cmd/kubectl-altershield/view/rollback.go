@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -51,6 +52,26 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 	request := requestOf(RollbackRequest, facts)
 	request.To = Side{Release: numberOf(facts, version), Version: version}
 	return request, nil
+}
+
+// ParkOf returns the request that parks the release of a workload. The operator parks those of StatefulSets whose rollout is held half way.
+func ParkOf(facts Facts) (Request, error) {
+	argument := Argument(facts.Reference)
+	switch {
+	case facts.Reference.Kind != "StatefulSet" || !IsBuiltIn(facts.Reference):
+		return Request{}, fmt.Errorf("%s can't be parked: only a StatefulSet can", argument)
+	case facts.Workload == nil:
+		return Request{}, fmt.Errorf("%s can't be read, so it can't be parked", argument)
+	case !mayPark(facts, presentRecord(facts)):
+		return Request{}, fmt.Errorf("%s can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status %s", argument, argument)
+	}
+	return requestOf(ParkRequest, facts), nil
+}
+
+// mayPark reports whether the release of a StatefulSet can be parked, as far as the plugin knows.
+func mayPark(facts Facts, record *appv1alpha1.ChangeWorkload) bool {
+	read := workloadOf(facts)
+	return facts.Reference.Kind == "StatefulSet" && IsBuiltIn(facts.Reference) && read.Held && read.Old > 0 && record != nil && !isParked(record)
 }
 
 // target returns the version that a user names by a release or by its first digits, the first one if none is named.

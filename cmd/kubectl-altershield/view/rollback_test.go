@@ -89,3 +89,29 @@ func TestRollbackNamesWhatIsInItsWay(t *testing.T) {
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.says)), name)
 	}
 }
+
+func TestParkOfAStatefulSetWhoseRolloutIsHeld(t *testing.T) {
+	g, known := NewWithT(t), heldSet()
+	request, err := view.ParkOf(known)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(request.Kind).To(BeEquivalentTo("ParkRequest"))
+	g.Expect(request.Object).To(Equal("statefulset/web"))
+	g.Expect(request.From).To(Equal(view.Side{Release: 7, Version: version("49")}))
+
+	const done = "statefulset/web can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status statefulset/web"
+	for name, change := range map[string]func(*view.Facts){
+		"is parked": func(facts *view.Facts) { has("Parked", "True", "Requested", "")(&facts.Records[0]) },
+		"is complete": func(facts *view.Facts) {
+			facts.Workload.Object["status"] = map[string]any{"replicas": int64(4), "updatedReplicas": int64(4)}
+		},
+		"isn't held":    func(facts *view.Facts) { facts.Workload.SetAnnotations(nil) },
+		"has no record": func(facts *view.Facts) { facts.Records = nil },
+	} {
+		known := heldSet()
+		change(&known)
+		_, err := view.ParkOf(known)
+		g.Expect(err).To(MatchError(done), name)
+	}
+	_, err = view.ParkOf(facts(workload(7, "49"), record(7, "49", suspended)))
+	g.Expect(err).To(MatchError("deployment/web can't be parked: only a StatefulSet can"))
+}

@@ -192,16 +192,20 @@ func TestStatusNamesTheWayOnOfAReleaseThatWaits(t *testing.T) {
 	}
 }
 
-func TestStatusNamesTheParkOfAStatefulSet(t *testing.T) {
-	g := NewWithT(t)
+// heldSet returns a StatefulSet whose release 7 failed and is held half way.
+func heldSet() view.Facts {
 	known := factsOf("apps/v1", "StatefulSet", strategy(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(2147483647)}}),
 		annotated("held", "7"), func(object *unstructured.Unstructured) {
 			object.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": version("49"), "altershield.defense.antgroup.com/suspend": "1"})
 			object.Object["status"] = map[string]any{"replicas": int64(4), "updatedReplicas": int64(1)}
 		})
 	known.Records = []appv1alpha1.ChangeWorkload{record(7, "49", of("shop", "StatefulSet", "web"), suspended)}
-	g.Expect(view.StatusOf(known, now).Ways).To(ContainElement(HaveField("Command",
-		"kubectl annotate statefulset/web -n shop altershield.defense.antgroup.com/rollback=park")))
+	return known
+}
+
+func TestStatusNamesTheParkOfAStatefulSet(t *testing.T) {
+	g, known := NewWithT(t), heldSet()
+	g.Expect(view.StatusOf(known, now).Ways).To(ContainElement(HaveField("Command", "kubectl altershield rollback statefulset/web -n shop --park")))
 	has("Parked", "True", "Requested", "the rollout is held")(&known.Records[0])
 	status := view.StatusOf(known, now)
 	g.Expect(status.Ways).NotTo(ContainElement(HaveField("Name", view.WayPark)))

@@ -103,9 +103,8 @@ func waysOf(facts Facts, present Release, record *appv1alpha1.ChangeWorkload, no
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
 			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
 	}
-	if read := workloadOf(facts); facts.Reference.Kind == "StatefulSet" && IsBuiltIn(facts.Reference) && read.Held && read.Old > 0 && !isParked(record) {
-		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf(
-			"kubectl annotate %s -n %s %s=%s", noun, facts.Namespace, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)})
+	if mayPark(facts, record) {
+		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf("kubectl altershield rollback %s -n %s --park", noun, facts.Namespace)})
 	}
 	if present.Pods.Failed > 0 {
 		ways = append(ways, Way{
