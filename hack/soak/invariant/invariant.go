@@ -46,7 +46,7 @@ type System struct {
 	// OptedIn are the namespaces under change control, Own is the operator's namespace.
 	OptedIn []string
 	Own     string
-	// Guarded are the namespaces in which only Overriders may ignore a suspension.
+	// Guarded are the namespaces in which only Overriders may ignore the suspension of a Deployment: the policies cover no other kinds.
 	Guarded, Overriders []string
 	// Approving are the namespaces with steps that need an approval.
 	Approving []string

@@ -117,7 +117,7 @@ func unauthorised(write history.Write, old, next *history.Released, came outcome
 // unheard returns the reason why a release must not ignore the suspension, "" if it may.
 func unheard(write history.Write, old, next *history.Released, system System) string {
 	switch {
-	case slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
+	case next.Kind == "Deployment" && slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
 		return "it ignores the suspension, but its user may not"
 	case !old.MayPass && !next.MayPass:
 		return "it is recorded as one that ignores the suspension, but ignored-suspend was not set"

@@ -130,4 +130,11 @@ func TestSuspensionCatchesAUserWhoMayNotOverride(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(invariant.Suspension(repair("admin"), system()).Violations).To(BeEmpty())
 	g.Expect(invariant.Suspension(repair("dave"), system()).Violations).To(ConsistOf(ContainSubstring("but its user may not")))
+	others := repair("dave")
+	for _, write := range others {
+		if write.Released != nil {
+			write.Released.Kind = "StatefulSet"
+		}
+	}
+	g.Expect(invariant.Suspension(others, system()).Violations).To(BeEmpty(), "the policies cover Deployments alone")
 }
