@@ -25,6 +25,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,7 +91,7 @@ func (c *cluster) policiesOf(ctx context.Context, facts view.Facts, operator str
 	for i := range policies {
 		list.AddVerification(&policies[i], object)
 	}
-	freezes, err := freeze.Reader{Namespaces: reader, Freezes: reader, Namespace: operator}.Of(ctx, object, object, now)
+	freezes, err := c.freezesOf(ctx, object, operator, now, &list.Notes)
 	if err != nil {
 		return list, err
 	}
@@ -98,6 +99,12 @@ func (c *cluster) policiesOf(ctx context.Context, facts view.Facts, operator str
 		list.AddFreeze(found, object)
 	}
 	return list, nil
+}
+
+// freezesOf reads the freezes that concern a workload, none with a note where the user may not read them.
+func (c *cluster) freezesOf(ctx context.Context, object *unstructured.Unstructured, operator string, now time.Time, notes *[]view.Note) ([]freeze.Found, error) {
+	reader := &partial{Client: c, notes: notes}
+	return freeze.Reader{Namespaces: reader, Freezes: reader, Namespace: operator}.Of(ctx, object, object, now)
 }
 
 func (t *tool) printPolicies(list view.PolicyList) error {

@@ -75,6 +75,13 @@ func (c *cluster) whyOf(ctx context.Context, facts view.Facts, operator string, 
 		return view.Why{}, err
 	}
 	why := view.WhyOf(facts, now)
+	if facts.Workload != nil {
+		freezes, err := c.freezesOf(ctx, facts.Workload, operator, now, &why.Notes)
+		if err != nil {
+			return view.Why{}, err
+		}
+		why.AddFreezes(freezes)
+	}
 	return why, c.review(ctx, &why)
 }
 

@@ -21,14 +21,17 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
 )
 
@@ -50,6 +53,35 @@ func written(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+func TestWhyNamesTheFreezeThatWouldStopAFurtherRelease(t *testing.T) {
+	g := NewWithT(t)
+	on := func(change func(*appv1alpha1.ChangeFreeze)) string {
+		freeze := changeFreeze("shop", "inc-99", time.Hour)
+		freeze.CreationTimestamp = metav1.NewTime(now)
+		change(freeze)
+		return newBench(t, verified(7, "49"), web(7, "49"), freeze).run("why", "web").expects(g, command.OK)
+	}
+	g.Expect(on(func(*appv1alpha1.ChangeFreeze) {})).To(And(ContainSubstring("nothing holds it back\n"),
+		ContainSubstring("a further release would be parked by ChangeFreeze shop/inc-99 until 2026-11-22 17:41:52: INC-99\n")))
+	g.Expect(on(func(freeze *appv1alpha1.ChangeFreeze) { freeze.Spec.Action = "Deny" })).To(
+		ContainSubstring("a further release would be denied by ChangeFreeze shop/inc-99 until "))
+	const further = "a further release would be"
+	g.Expect(on(func(freeze *appv1alpha1.ChangeFreeze) { freeze.Spec.Action = "Warn" })).NotTo(ContainSubstring(further))
+	g.Expect(on(func(freeze *appv1alpha1.ChangeFreeze) {
+		freeze.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Hour))
+	})).NotTo(ContainSubstring(further), "it is over")
+	g.Expect(on(func(freeze *appv1alpha1.ChangeFreeze) {
+		freeze.Spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "api"}}
+	})).NotTo(ContainSubstring(further), "it concerns another one")
+
+	freeze := changeFreeze("shop", "inc-99", time.Hour)
+	freeze.CreationTimestamp = metav1.NewTime(now)
+	parked := verified(7, "49")
+	parked.Status.Status = "Running"
+	parked.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: "Frozen", Message: "see Frozen"}, {Type: "Frozen", Status: "True", Reason: "ChangeFreeze", Message: "inc-99 is on"}}
+	g.Expect(newBench(t, parked, web(7, "49"), freeze).run("why", "web").expects(g, command.OK)).NotTo(ContainSubstring(further), "it says itself what it waits for")
 }
 
 func TestWhyNamesWhatTheUserMayDo(t *testing.T) {

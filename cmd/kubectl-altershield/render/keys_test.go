@@ -33,7 +33,7 @@ func usedKeys(t *testing.T) []string {
 	}
 	named := regexp.MustCompile(`(?:text|paragraph|key)\("([a-z.]+)"|, "(passed|failed|checking|waiting|left)"\}|name(?:, of)? = "([a-z.]+)"`)
 	used := []string{
-		"lack.workload", "lack.batches", "lack.kept", "lack.pods", "lack.reviews", "lack.policies", "lack.recorded", "way.repair", "way.rollback", "way.withdraw", "way.park", "way.approve", "way.resume", "way.breakglass", // by their values
+		"lack.workload", "lack.batches", "lack.kept", "lack.pods", "lack.reviews", "lack.policies", "lack.recorded", "way.repair", "way.rollback", "way.withdraw", "way.park", "way.approve", "way.resume", "way.breakglass", "freeze.park", "freeze.deny", // by their values
 	}
 	symptoms, err := os.ReadFile("../view/doctor_symptoms.go")
 	if err != nil {

@@ -46,6 +46,9 @@ func Why(why view.Why, style Style) string {
 		lines = append(lines, style.labelled("", style.rollsBack(*why.NotRunning), plain)...)
 	}
 	lines = append(lines, style.failures(why)...)
+	for _, freeze := range why.Freezes {
+		lines = append(lines, style.labelled("", style.stops(freeze), yellow)...)
+	}
 	for _, release := range why.Refused {
 		text := style.text("release", release.Number) + gap + shortVersion(release.Version) + gap + style.text("refused", style.moment(release.RefusedUntil.Time))
 		lines = append(lines, style.labelled("", text+gap+whyShown(release), yellow)...)
@@ -59,6 +62,18 @@ func (s Style) holdsBack(workload view.Workload) string {
 		return s.text("nothing") + "; " + s.text("suspended")
 	}
 	return s.text("nothing")
+}
+
+// stops returns what a freeze makes of a further release.
+func (s Style) stops(freeze view.Freeze) string {
+	text := s.text(key("freeze."+strings.ToLower(freeze.Action)), freeze.Namespace+"/"+clean(freeze.Name))
+	if freeze.Until != nil {
+		text += " " + s.text("until", s.moment(freeze.Until.Time))
+	}
+	if freeze.Reason != "" {
+		text += ": " + clean(freeze.Reason)
+	}
+	return text
 }
 
 // failures returns the pods that failed and that the sentence about the release doesn't name, each message once.

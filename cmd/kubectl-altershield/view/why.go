@@ -22,9 +22,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/freeze"
 )
 
 // Why explains the state of a workload, or what would become of an update.
@@ -40,6 +42,8 @@ type Why struct {
 	MoreFailures int         `json:"moreFailures,omitempty"`
 	// NotRunning are the pods that don't run; nil if there are none, or if pods aren't read.
 	NotRunning *NotRunning `json:"notRunning,omitempty"`
+	// Freezes are the ChangeFreezes that are on and would park or deny a further release.
+	Freezes []Freeze `json:"freezes,omitempty"`
 	// Refused are the versions that are refused.
 	Refused []Release `json:"refused,omitempty"`
 	Ways    []Way     `json:"ways,omitempty"`
@@ -98,6 +102,24 @@ func WhyOf(facts Facts, now time.Time) Why {
 		}
 	}
 	return why
+}
+
+// AddFreezes adds the freezes that concern the workload, as far as they are on and do more than warn. A release that waits for one says so itself.
+func (w *Why) AddFreezes(found []freeze.Found) {
+	if w.Present != nil && w.Present.Reason == appv1alpha1.ReasonFrozen {
+		return
+	}
+	for _, one := range found {
+		if !one.Active || one.Spec.Action == appv1alpha1.FreezeWarn {
+			continue
+		}
+		shown := freezeOf(one.ChangeFreeze)
+		shown.Active, shown.Until = true, nil
+		if !one.Until.IsZero() {
+			shown.Until = ptr.To(metav1.NewTime(one.Until))
+		}
+		w.Freezes = append(w.Freezes, shown)
+	}
 }
 
 // TrialOf returns what would become of an update, by the answer of the API server to a dry run. before is nil for a creation.
