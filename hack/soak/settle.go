@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
@@ -56,11 +58,12 @@ func (s *soak) settle(ctx context.Context) invariant.Result {
 		result.Observations = 0
 		for _, namespace := range optedIn() {
 			var records appv1alpha1.ChangeWorkloadList
-			if err := s.lab.Kube.List(ctx, &records, client.InNamespace(namespace)); err != nil {
+			var pods corev1.PodList
+			if err := errors.Join(s.lab.Kube.List(ctx, &records, client.InNamespace(namespace)), s.lab.Kube.List(ctx, &pods, client.InNamespace(namespace))); err != nil {
 				return nil, err
 			}
 			for of := range s.actor.kinds {
-				seen, reasons, err := s.unsettled(ctx, namespace, of, records.Items)
+				seen, reasons, err := s.unsettled(ctx, namespace, of, invariant.Present{Records: records.Items, Pods: pods.Items})
 				if err != nil {
 					return nil, err
 				}
@@ -74,29 +77,36 @@ func (s *soak) settle(ctx context.Context) invariant.Result {
 }
 
 // unsettled returns the number of workloads of a kind, and why some are not settled.
-func (s *soak) unsettled(ctx context.Context, namespace string, of plan.Of, records []appv1alpha1.ChangeWorkload) (seen int, open []string, err error) {
+func (s *soak) unsettled(ctx context.Context, namespace string, of plan.Of, present invariant.Present) (seen int, open []string, err error) {
 	list := s.listOf(of)
 	if err := s.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return 0, nil, err
 	}
 	for i := range list.Items {
-		if metav1.GetControllerOf(&list.Items[i]) != nil { // a part of another workload
+		present.Workload = &list.Items[i]
+		if metav1.GetControllerOf(present.Workload) != nil { // a part of another workload
 			continue
 		}
 		seen++
-		if reason := invariant.Settled(&list.Items[i], records); reason != "" {
+		pauser, pauses := s.actor.kinds[of].(workload.Pauser)
+		present.Paused = pauses && pauser.Paused(present.Workload)
+		if reason := invariant.Settled(present); reason != "" {
 			open = append(open, reason)
 		}
 	}
+	return seen, open, s.approve(ctx, of, present.Records)
+}
+
+// approve approves the releases of a kind that wait for that.
+func (s *soak) approve(ctx context.Context, of plan.Of, records []appv1alpha1.ChangeWorkload) error {
+	var failures []error
 	for i := range records {
 		paced := meta.FindStatusCondition(records[i].Status.Conditions, appv1alpha1.ConditionPaced)
 		if records[i].WorkloadKind() == string(of) && paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval {
-			if err := s.actor.approve(ctx, of, &records[i]); err != nil {
-				return 0, nil, err
-			}
+			failures = append(failures, s.actor.approve(ctx, of, &records[i]))
 		}
 	}
-	return seen, open, nil
+	return errors.Join(failures...)
 }
 
 // listOf returns an empty list of the workloads of a kind.

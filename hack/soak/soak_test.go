@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,14 +142,16 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 		"labels":      map[string]any{"admission-webhook-altershield.antgroup.com/version": version},
 		"annotations": map[string]any{"altershield.defense.antgroup.com/release": "2"},
 	}}}
+	present := invariant.Present{Workload: deployment}
 	settled := func(release int64, status appv1alpha1.ChangeWorkloadPhase, reason string, more ...metav1.Condition) string {
 		controller := true
-		return invariant.Settled(deployment, []appv1alpha1.ChangeWorkload{{
+		present.Records = []appv1alpha1.ChangeWorkload{{
 			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "cart", Controller: &controller}}},
 			Spec:       appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: release},
 			Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: release, Status: status,
 				Conditions: append(more, metav1.Condition{Type: "Verified", Reason: reason})},
-		}})
+		}}
+		return invariant.Settled(present)
 	}
 	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty())
 	g.Expect(settled(2, "Suspend", "PodsFailed")).To(BeEmpty())
@@ -159,5 +162,15 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g.Expect(settled(2, "Running", "Frozen")).To(ContainSubstring("is Running: Frozen"))
 	g.Expect(settled(2, "Running", "Verifying")).To(ContainSubstring("is Running: Verifying"))
 	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, the spec of its ChangeWorkload at 1"))
-	g.Expect(invariant.Settled(deployment, nil)).To(ContainSubstring("has no ChangeWorkload of release 2"))
+	g.Expect(invariant.Settled(invariant.Present{Workload: deployment})).To(ContainSubstring("has no ChangeWorkload of release 2"))
+
+	gated := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart-1", Labels: map[string]string{"app": "cart", "admission-webhook-altershield.antgroup.com/version": version}}}
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
+	present.Pods = []corev1.Pod{gated}
+	g.Expect(settled(2, "Success", "AllPodsPassed")).To(Equal("release 2 of Deployment shop/cart is verified, but pod cart-1 waits at its gate"))
+	g.Expect(settled(2, "Suspend", "PodsFailed")).To(BeEmpty())
+	present.Pods, present.Paused = nil, true
+	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty(), "a user paused it")
+	_ = unstructured.SetNestedField(deployment.Object, "2", "metadata", "annotations", "altershield.defense.antgroup.com/held")
+	g.Expect(settled(2, "Success", "AllPodsPassed")).To(Equal("release 2 of Deployment shop/cart is verified, but the operator holds its rollout"))
 }

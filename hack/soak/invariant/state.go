@@ -17,9 +17,11 @@ limitations under the License.
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,8 +30,20 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Settled returns the reason why the current release of a workload is neither over nor says what it waits for, "" if it is or does.
-func Settled(workload *unstructured.Unstructured, records []appv1alpha1.ChangeWorkload) string {
+// Present is the state of a workload.
+type Present struct {
+	Workload *unstructured.Unstructured
+	// Paused reports whether its rollout is held, by whomever.
+	Paused bool
+	// Records and Pods are those of its namespace.
+	Records []appv1alpha1.ChangeWorkload
+	Pods    []corev1.Pod
+}
+
+// Settled returns the reason why the current release of a workload is neither over nor says what it waits for, "" if it is or does. A verified
+// one leaves nothing held.
+func Settled(present Present) string {
+	workload, records := present.Workload, present.Records
 	release := decide.ReleaseOf(workload)
 	name := fmt.Sprintf("%s %s/%s", workload.GetKind(), workload.GetNamespace(), workload.GetName())
 	for i := range records {
@@ -41,12 +55,29 @@ func Settled(workload *unstructured.Unstructured, records []appv1alpha1.ChangeWo
 			return fmt.Sprintf("%s is at release %d, the spec of its ChangeWorkload at %d and the status at %d", name, release.Number,
 				record.Spec.Release, record.Status.ObservedRelease)
 		}
-		if state := unsettled(workload.GetKind(), record); state != "" {
+		if state := cmp.Or(unsettled(workload.GetKind(), record), present.left(record)); state != "" {
 			return fmt.Sprintf("release %d of %s %s", release.Number, name, state)
 		}
 		return ""
 	}
 	return fmt.Sprintf("%s has no ChangeWorkload of release %d, version %s", name, release.Number, release.Version)
+}
+
+// left returns what a verified release left held, "" for nothing.
+func (p Present) left(record *appv1alpha1.ChangeWorkload) string {
+	if record.Status.Status != appv1alpha1.ChangeWorkloadSuccess {
+		return ""
+	}
+	if decide.HoldOf(p.Workload, p.Paused, record.Spec.Release).IsHeld() {
+		return "is verified, but the operator holds its rollout"
+	}
+	for i := range p.Pods {
+		pod := &p.Pods[i]
+		if pod.Labels["app"] == p.Workload.GetName() && pod.Labels[appv1alpha1.LabelVersion] == record.Spec.Reversion && decide.Gated(pod) != decide.GateOpen {
+			return "is verified, but pod " + pod.Name + " waits at its gate"
+		}
+	}
+	return ""
 }
 
 // unsettled returns the state of a release that is neither over nor waits for a user, "" if it is or does.
