@@ -167,7 +167,9 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	gated := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart-1", Labels: map[string]string{"app": "cart", "admission-webhook-altershield.antgroup.com/version": version}}}
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
 	present.Pods = []corev1.Pod{gated}
-	g.Expect(settled(2, "Success", "AllPodsPassed")).To(Equal("release 2 of Deployment shop/cart is verified, but pod cart-1 waits at its gate"))
+	g.Expect(settled(2, "Success", "AllPodsPassed")).To(Equal("release 2 of Deployment shop/cart isn't paced, but pod cart-1 waits at its gate"))
+	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout")).To(Equal("release 2 of Deployment shop/cart isn't paced, but pod cart-1 waits at its gate"))
+	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout", metav1.Condition{Type: "Paced", Status: "True", Reason: "StepRunning"})).To(BeEmpty())
 	g.Expect(settled(2, "Suspend", "PodsFailed")).To(BeEmpty())
 	present.Pods, present.Paused = nil, true
 	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty(), "a user paused it")

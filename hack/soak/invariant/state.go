@@ -40,8 +40,8 @@ type Present struct {
 	Pods    []corev1.Pod
 }
 
-// Settled returns the reason why the current release of a workload is neither over nor says what it waits for, "" if it is or does. A verified
-// one leaves nothing held.
+// Settled returns the reason why the current release of a workload is neither over nor says what it waits for, "" if it is or does. Nor may
+// it have left anything held.
 func Settled(present Present) string {
 	workload, records := present.Workload, present.Records
 	release := decide.ReleaseOf(workload)
@@ -63,18 +63,22 @@ func Settled(present Present) string {
 	return fmt.Sprintf("%s has no ChangeWorkload of release %d, version %s", name, release.Number, release.Version)
 }
 
-// left returns what a verified release left held, "" for nothing.
+// left returns what a release left held that isn't suspended: its rollout once it is verified, and pods at gates once it isn't paced. It returns ""
+// for nothing.
 func (p Present) left(record *appv1alpha1.ChangeWorkload) string {
-	if record.Status.Status != appv1alpha1.ChangeWorkloadSuccess {
+	if record.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
 		return ""
 	}
-	if decide.HoldOf(p.Workload, p.Paused, record.Spec.Release).IsHeld() {
+	if record.Status.Status == appv1alpha1.ChangeWorkloadSuccess && decide.HoldOf(p.Workload, p.Paused, record.Spec.Release).IsHeld() {
 		return "is verified, but the operator holds its rollout"
+	}
+	if meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionPaced) {
+		return ""
 	}
 	for i := range p.Pods {
 		pod := &p.Pods[i]
 		if pod.Labels["app"] == p.Workload.GetName() && pod.Labels[appv1alpha1.LabelVersion] == record.Spec.Reversion && decide.Gated(pod) != decide.GateOpen {
-			return "is verified, but pod " + pod.Name + " waits at its gate"
+			return "isn't paced, but pod " + pod.Name + " waits at its gate"
 		}
 	}
 	return ""
