@@ -44,11 +44,14 @@ func (c Change) fields(object client.Object, kind workload.Kind) []workload.Oper
 	return pauser.Resume(object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 }
 
-// pause remembers the fields that it overwrites, unless the mark of a paced release has them already.
+// pause remembers the fields that it overwrites, unless the mark of a paced release has them already, or the pause of its step: the end of the hold
+// would restore that pause.
 func (c Change) pause(object client.Object, pauser workload.Pauser) []workload.Operation {
 	var operations []workload.Operation
+	mark := markOf(object)
 	_, partitioned := pauser.(workload.Partitioned)
-	if originals := pauser.Originals(object); originals != "" && (!partitioned || markOf(object) == nil) {
+	isKnown := mark != nil && (partitioned || mark.Rests && pauser.Paused(object))
+	if originals := pauser.Originals(object); originals != "" && !isKnown {
 		operations = append(operations, workload.Operation{Op: "add", Path: AnnotationPath(appv1alpha1.AnnotationHeldFrom), Value: originals})
 	}
 	return append(operations, pauser.Pause(object)...)

@@ -36,6 +36,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
+// remembering is a kind whose pause overwrites fields, as that of a declared kind does.
+type remembering struct{ deployment.Kind }
+
+func (remembering) Originals(client.Object) string { return "the fields" }
+
 // The fourth release of each workload is paced.
 func TestApplyEndsAPace(t *testing.T) {
 	const paced, held = "altershield.defense.antgroup.com/paced", "altershield.defense.antgroup.com/held"
@@ -103,6 +108,9 @@ func TestApplyEndsAPace(t *testing.T) {
 			workloadpatch.Change{Pause: true}, []operation{later(`{"partition":3}`), {"add", partition, 2147483647.0}}},
 		{"a failure keeps what the mark remembers", statefulset.Kind{}, set(kept, at), workloadpatch.Change{Pause: true},
 			[]operation{{"add", partition, 2147483647.0}}},
+		{"a failure remembers the fields", remembering{}, web(false, running), workloadpatch.Change{Pause: true}, []operation{later("the fields"), {"add", "/spec/paused", true}}},
+		{"a failure at a step keeps what its pause remembers", remembering{}, web(true, resting), workloadpatch.Change{Pause: true}, []operation{{"add", "/spec/paused", true}}},
+		{"which a user has ended", remembering{}, web(true, running), workloadpatch.Change{Pause: true}, []operation{later("the fields"), {"add", "/spec/paused", true}}},
 		{"nodes", daemonset.Kind{}, daemons(), workloadpatch.Change{Unpace: true}, []operation{unmark, {"replace", "/spec/updateStrategy/type", "RollingUpdate"}}},
 		{"nodes of a release that first nodes hold", daemonset.Kind{}, daemons("4-first-nodes"), workloadpatch.Change{Unpace: true}, []operation{unmark}},
 		{"gates", deployment.Kind{}, web(false, running), workloadpatch.Change{Unpace: true}, []operation{unmark, unavailable}},

@@ -141,7 +141,7 @@ func TestKindRollout(t *testing.T) {
 		{"nothing known", "rayclusters", "{}", "spec: {}", decide.Rollout{Desired: 1}},
 		{"pods", "clonesets", "hold: [{path: spec.updateStrategy.paused, value: true}]",
 			"{spec: {replicas: 3, minReadySeconds: 5, updateStrategy: {paused: true}}, status: {replicas: 3, updatedReplicas: 1}}",
-			decide.Rollout{Desired: 3, MinReadySeconds: 5, Rolling: true, Paused: true}},
+			decide.Rollout{Desired: 3, MinReadySeconds: 5, Rolling: true, Paused: true, Resume: "change back spec.updateStrategy.paused"}},
 		{"all updated", "clonesets", "{}", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3}}", decide.Rollout{Desired: 3}},
 		{"by its health", "knativeservices", "{}", "status: {conditions: [{type: Ready, status: 'False'}]}", decide.Rollout{Desired: 1, Rolling: true}},
 		{"failed", "knativeservices", "{}", "status: {conditions: [{type: Stalled, status: 'True'}]}", decide.Rollout{Desired: 1, Rolling: true}},

@@ -23,6 +23,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -91,6 +92,15 @@ func (h holding) Paused(object client.Object) bool {
 		complete = complete && has(field.at.find(held), values[i])
 	}
 	return complete
+}
+
+// names returns the fields as users know them: spec.paused, spec.partition.
+func (h holding) names() string {
+	names := make([]string, len(h.fields))
+	for i, field := range h.fields {
+		names[i] = strings.Join(field.at, ".")
+	}
+	return strings.Join(names, ", ")
 }
 
 // Pause returns the operations that set the fields, none if a value is unknown.

@@ -138,7 +138,7 @@ func (k *kind) Rollout(object client.Object) decide.Rollout {
 		rollout.MinReadySeconds = int32(seconds)
 	}
 	if len(k.lever.fields) > 0 {
-		rollout.Paused = k.lever.Paused(object)
+		rollout.Paused, rollout.Resume = k.lever.Paused(object), "change back "+k.lever.names()
 	}
 	rolling, known := k.counts.isRolling(fields)
 	if !known {
