@@ -115,13 +115,13 @@ func reports(release int64, verdict appv1alpha1.ReportedVerdict) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.write(ctx, fmt.Sprintf("the verdict on release %d", release), func(ctx context.Context) error {
 			var verdicts appv1alpha1.ChangeVerdictList
-			if err := s.kube.List(ctx, &verdicts, client.InNamespace(s.namespace)); err != nil {
+			if err := s.Kube.List(ctx, &verdicts, client.InNamespace(s.namespace)); err != nil {
 				return err
 			}
 			for i := range verdicts.Items {
 				if verdicts.Items[i].Spec.Release == release {
 					patch := fmt.Sprintf(`{"status":{"verdict":%q}}`, verdict)
-					return s.kube.Status().Patch(ctx, &verdicts.Items[i], client.RawPatch(types.MergePatchType, []byte(patch)))
+					return s.Kube.Status().Patch(ctx, &verdicts.Items[i], client.RawPatch(types.MergePatchType, []byte(patch)))
 				}
 			}
 			return errors.New("there is no ChangeVerdict on it")

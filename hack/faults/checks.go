@@ -97,7 +97,7 @@ func withSource(play step) step {
 func (s *stage) asking(ctx context.Context, kind appv1alpha1.SourceType, address string, play step) error {
 	source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
 	source.Spec.Type, source.Spec.URL = kind, "http://"+address
-	defer func() { _ = s.kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
+	defer func() { _ = s.Kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
 	if err := s.createReady(ctx, source, &source.Status.Conditions); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha
 func batchesEnd(ctx context.Context, s *stage) error {
 	return awaits("the end of the batches", func(ctx context.Context, s seen) error {
 		var batches appv1alpha1.ChangePodList
-		if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
+		if err := s.Kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
 		for i := range batches.Items {
@@ -226,10 +226,10 @@ func crash(ctx context.Context, s *stage) error {
 			return err
 		}
 		batch := &appv1alpha1.ChangePod{}
-		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, 1)), batch); err != nil {
+		if err := s.Kube.Get(ctx, s.key(decide.ChangePodName(record.Name, 1)), batch); err != nil {
 			return err
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: batch.Spec.PodInfos[0].Pod}}
-		return s.kube.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"local.altershield.io/crash":"now"}}}`)))
+		return s.Kube.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"local.altershield.io/crash":"now"}}}`)))
 	})
 }

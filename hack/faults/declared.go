@@ -37,10 +37,10 @@ import (
 
 // install installs the kind WebApp, puts it under change control, and runs its controller.
 func (h *half) install(ctx context.Context) error {
-	if err := h.lab.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
+	if err := h.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
-	go webapp.Controller{Kube: h.lab.Kube, As: h.keeper.asUser}.Run(ctx)
+	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
 	return nil
 }
 
@@ -77,25 +77,25 @@ func declare(ctx context.Context, s *stage) error {
 	if err := s.created(ctx, "the ControlledKind", controlled); err != nil {
 		return err
 	}
-	return enforced(ctx, s.kube, s.kind)
+	return enforced(ctx, s.Kube, s.kind)
 }
 
 // undeclare takes WebApps out of change control, and waits until the webhooks are no longer called for them.
 func undeclare(ctx context.Context, s *stage) error {
 	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: workload.ControlledKindName(s.kind)}}
 	if err := s.write(ctx, "the end of the ControlledKind", func(ctx context.Context) error {
-		return client.IgnoreNotFound(s.kube.Delete(ctx, controlled))
+		return client.IgnoreNotFound(s.Kube.Delete(ctx, controlled))
 	}); err != nil {
 		return err
 	}
 	return until(ctx, "the end of the change control of "+controlled.Name, func(ctx context.Context) error {
-		if err := s.kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
+		if err := s.Kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
 			return cmp.Or(err, errors.New("its ControlledKind still exists"))
 		}
 		for i, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
 			configuration := &unstructured.Unstructured{}
 			configuration.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
-			if err := s.kube.Get(ctx, client.ObjectKey{Name: undeclaredObjects()[1+i]}, configuration); err != nil {
+			if err := s.Kube.Get(ctx, client.ObjectKey{Name: undeclaredObjects()[1+i]}, configuration); err != nil {
 				return err
 			}
 			if webhooks := fmt.Sprint(configuration.Object["webhooks"]); strings.Contains(webhooks, controlled.Name) {

@@ -95,7 +95,7 @@ func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1al
 			return err
 		}
 		return until(ctx, "the beginning of the freeze "+name, func(ctx context.Context) error {
-			if err := s.kube.Get(ctx, s.key(name), freeze); err != nil {
+			if err := s.Kube.Get(ctx, s.key(name), freeze); err != nil {
 				return err
 			}
 			if !freeze.Status.Active {
@@ -109,7 +109,7 @@ func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1al
 func unlock(name string) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.write(ctx, "the end of the freeze "+name, func(ctx context.Context) error {
-			return client.IgnoreNotFound(s.kube.Delete(ctx, &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
+			return client.IgnoreNotFound(s.Kube.Delete(ctx, &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
 		})
 	}
 }

@@ -30,6 +30,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -44,8 +45,8 @@ type half struct {
 	// scenarios are those to play, and only the plans to try if not all are.
 	scenarios map[string]scenario
 	only      []plan
-	lab       *lab.Lab
-	// watched has the objects that are compared.
+	*lab.Lab
+	// watched caches objects that are read many times a second, which would keep the API server busy.
 	watched client.Reader
 	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
 	api, calls *proxy.Proxy
@@ -62,11 +63,11 @@ type half struct {
 
 // open starts a control plane.
 func (h *half) open(ctx context.Context) (err error) {
-	if h.lab, err = lab.Open(ctx, lab.Options{Manager: h.opts.manager, Config: h.opts.config, Log: h.out}); err != nil {
+	if h.Lab, err = lab.Open(ctx, lab.Options{Manager: h.opts.manager, Config: h.opts.config, Log: h.out}); err != nil {
 		return err
 	}
 	if h.dir, err = os.MkdirTemp("", "altershield-faults-"); err != nil {
-		return errors.Join(fmt.Errorf("creating a folder for the certificate of the proxy: %w", err), h.lab.Close(ctx))
+		return errors.Join(fmt.Errorf("creating a folder for the certificate of the proxy: %w", err), h.Lab.Close(ctx))
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func (h *half) close(ctx context.Context) error {
 	if h.stopScraping != nil {
 		h.stopScraping()
 	}
-	return errors.Join(h.lab.Close(ctx), os.RemoveAll(h.dir))
+	return errors.Join(h.Lab.Close(ctx), os.RemoveAll(h.dir))
 }
 
 // run tries the plans.
@@ -86,14 +87,12 @@ func (h *half) run(ctx context.Context) error {
 	if err := h.start(ctx); err != nil {
 		return err
 	}
-	log := h.lab.Operator.LogPath()
-	if err := h.tryAll(ctx); err != nil {
-		return errors.Join(err, h.checkLog(log))
+	log := h.Operator.LogPath()
+	err := h.tryAll(ctx)
+	if err == nil && ctx.Err() == nil {
+		err = h.StopOperator(ctx)
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return errors.Join(h.lab.StopOperator(ctx), h.checkLog(log))
+	return errors.Join(err, context.Cause(ctx), h.checkLog(log))
 }
 
 // choose selects the scenarios to play, and the plans to try if not all are.
@@ -102,16 +101,19 @@ func (h *half) choose() (err error) {
 		return err
 	}
 	all := len(h.only) == 0
-	h.scenarios = map[string]scenario{}
+	h.scenarios, h.references = map[string]scenario{}, map[string]state.Reference{}
 	for _, scenario := range scenarios() {
 		wanted := all && selects(h.opts.scenarios, scenario.name) || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
 		if scenario.checked != h.checked || !wanted {
 			continue
 		}
-		if scenario.declared {
+		switch {
+		case scenario.declared:
 			if scenario.kind, err = webapp.Kind(); err != nil {
 				return err
 			}
+		case scenario.kind == nil:
+			scenario.kind = deployment.Kind{}
 		}
 		h.scenarios[scenario.name] = scenario
 	}
@@ -161,6 +163,11 @@ func (h *half) tryAll(ctx context.Context) error {
 	return nil
 }
 
+// wanted returns the plans whose faults are wanted, or a share of them.
+func (h *half) wanted(plans []plan) []plan {
+	return sample(slices.DeleteFunc(plans, func(plan plan) bool { return !selects(h.opts.faults, plan.class()) }), h.opts.share)
+}
+
 // under returns the scenarios that are played beside each other while the view of a resource is disturbed. Those with looks take a minute, and
 // see what others do but for policies and sources.
 func (h *half) under(disturbance proxy.Disturbance) (names []string) {
@@ -174,15 +181,13 @@ func (h *half) under(disturbance proxy.Disturbance) (names []string) {
 }
 
 func (h *half) tryWrites(ctx context.Context, what string, plans []plan, parallel int) {
-	plans = slices.DeleteFunc(plans, func(plan plan) bool { return !selects(h.opts.faults, plan.class()) })
-	h.results = append(h.results, h.all(ctx, sample(plans, h.opts.share), parallel)...)
+	h.results = append(h.results, h.all(ctx, h.wanted(plans), parallel)...)
 	h.tellTime(what)
 }
 
 func (h *half) tryViews(ctx context.Context) {
-	disturbances := slices.DeleteFunc(viewPlans(), func(one proxy.Disturbance) bool { return !selects(h.opts.faults, string(one.View)) })
-	for _, disturbance := range sample(disturbances, h.opts.share) {
-		h.results = append(h.results, h.disturb(ctx, h.under(disturbance), disturbance)...)
+	for _, plan := range h.wanted(viewPlans()) {
+		h.results = append(h.results, h.disturb(ctx, h.under(plan.disturbance), plan.disturbance)...)
 	}
 	h.tellTime("views")
 }
@@ -193,8 +198,7 @@ func (h *half) tryTroubles(ctx context.Context) {
 		return
 	}
 	ordered := slices.SortedFunc(maps.Values(h.scenarios), func(one, other scenario) int { return strings.Compare(one.name, other.name) })
-	plans := troublePlans(ordered, h.opts.share)
-	h.results = append(h.results, h.all(ctx, plans, 1)...)
+	h.results = append(h.results, h.all(ctx, troublePlans(ordered, h.opts.share), 1)...)
 	h.tellTime("troubles")
 }
 
@@ -210,12 +214,9 @@ func (h *half) tryOnly(ctx context.Context) {
 }
 
 func (h *half) tellTime(what string) {
-	fmt.Fprintf(h.out, "%s %s %s: %d plans of this half done\n", time.Now().Format(time.TimeOnly), h.name(), what, len(h.results))
-}
-
-func (h *half) name() string {
+	name := "without AlterShield Server"
 	if h.checked {
-		return "with AlterShield Server"
+		name = "with AlterShield Server"
 	}
-	return "without AlterShield Server"
+	fmt.Fprintf(h.out, "%s %s %s: %d plans of this half done\n", time.Now().Format(time.TimeOnly), name, what, len(h.results))
 }

@@ -66,13 +66,13 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 			}},
 		}},
 	}
-	if err := h.lab.Kube.Create(ctx, configuration); err != nil {
+	if err := h.Kube.Create(ctx, configuration); err != nil {
 		return fmt.Errorf("installing the webhook %s: %w", injectorName, err)
 	}
 	return until(ctx, "an answer of the webhook "+injectorName, func(ctx context.Context) error {
 		probe := lab.Deployment(metav1.NamespaceDefault, workloadName, 0)
 		probe.Labels[injectLabel] = "true"
-		if err := h.lab.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
+		if err := h.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
 			return err
 		}
 		if probe.Spec.Template.Annotations[injectedAnnotation] == "" {

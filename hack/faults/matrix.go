@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ const progressEvery = 50
 // quiet is how long nothing may be written after the end state is reached.
 const quiet = 2 * time.Second
 
+// result is that of a plan.
 type result struct {
 	plan plan
 	// reached reports whether the planned fault was injected.
@@ -50,87 +52,121 @@ type result struct {
 	took  time.Duration
 }
 
+// run is one without a fault.
 type run struct {
-	scenario string
-	state    state.State
-	records  []proxy.Record
-	err      error
+	state   state.State
+	records []proxy.Record
+	err     error
 }
 
 // undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults, but for those that are alone. It
 // returns the positions of each.
 func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, error) {
-	const times = 2
-	ended := make(chan run, times*len(h.scenarios))
 	var beside sync.WaitGroup
-	var alone []scenario
-	for _, scenario := range h.scenarios {
-		for range times {
+	var alone []func()
+	ended := map[string]*[2]run{}
+	for name, scenario := range h.scenarios {
+		runs := &[2]run{}
+		ended[name] = runs
+		for i := range runs {
+			play := func() { runs[i] = h.play(ctx, name) }
 			if scenario.isAlone() {
-				alone = append(alone, scenario)
+				alone = append(alone, play)
 			} else {
-				beside.Go(func() { ended <- h.play(ctx, scenario) })
+				beside.Go(play)
 			}
 		}
 	}
 	beside.Wait()
-	for _, scenario := range alone {
-		ended <- h.play(ctx, scenario)
-	}
-	close(ended)
-	states, records := map[string][]state.State{}, map[string][][]proxy.Record{}
-	var failures []error
-	for run := range ended {
-		if run.err != nil {
-			failures = append(failures, fmt.Errorf("playing %s undisturbed: %w", run.scenario, run.err))
-		}
-		states[run.scenario] = append(states[run.scenario], run.state)
-		records[run.scenario] = append(records[run.scenario], run.records)
+	for _, play := range alone {
+		play()
 	}
 	found := map[string][]proxy.Position{}
-	for name := range h.scenarios {
-		h.references[name] = state.NewReference(states[name][0], states[name][1:]...)
-		found[name] = positions(records[name]...)
+	var failures []error
+	for name, runs := range ended {
+		h.references[name] = state.NewReference(runs[0].state, runs[1].state)
+		found[name] = positions(runs[0].records, runs[1].records)
+		failures = append(failures, runs[0].err, runs[1].err)
 	}
 	return found, errors.Join(failures...)
 }
 
 // play plays a scenario without a fault.
-func (h *half) play(ctx context.Context, scenario scenario) run {
-	played := run{scenario: scenario.name}
-	namespace, _, err := h.played(ctx, scenario, plan{})
+func (h *half) play(ctx context.Context, name string) (played run) {
+	s := h.enter(plan{scenario: name})
+	defer s.leave(ctx)
+	err := s.perform(ctx)
 	if err == nil {
-		played.state, err = h.settled(ctx, namespace)
+		played.state, err = s.settled(ctx)
 	}
-	if scenario.isAlone() {
-		played.records = h.records(scenario.objects...)
+	if err != nil {
+		played.err = fmt.Errorf("playing %s undisturbed: %w", name, err)
+	}
+	if s.isAlone() {
+		played.records = h.records(s.objects...)
 	} else {
-		played.records = slices.Concat(h.records(namespace), h.calls.Records(namespace))
+		played.records = slices.Concat(h.records(s.namespace), h.calls.Records(s.namespace))
 	}
-	played.err = err
-	h.leave(ctx, scenario, namespace)
 	return played
 }
 
-// settled waits until nothing changes any more, and returns the state.
-func (h *half) settled(ctx context.Context, namespace string) (state.State, error) {
-	var last state.State
-	since := time.Now()
-	err := until(ctx, "rest", func(ctx context.Context) error {
-		found, err := h.look(ctx, namespace, 0)
-		if err != nil {
-			return err
-		}
-		if changes := state.NewReference(found).Differences(last); len(changes) > 0 {
-			last, since = found, time.Now()
-		}
-		if time.Since(since) < quiet {
-			return fmt.Errorf("it changed %s ago", time.Since(since))
-		}
-		return nil
-	})
-	return last, err
+// try plays a scenario with the fault of a plan, and compares the end state.
+func (h *half) try(ctx context.Context, plan plan) result {
+	tried, began := result{plan: plan}, time.Now()
+	s := h.enter(plan)
+	defer s.leave(ctx)
+	if err := s.perform(ctx); err != nil {
+		tried.differences = []string{err.Error()}
+	} else {
+		tried.differences = s.compare(ctx, plan)
+	}
+	tried.reached = s.struck || slices.ContainsFunc(s.ledgers(), h.api.Fired) || h.calls.Fired(s.namespace)
+	tried.took = time.Since(began)
+	return tried
 }
+
+// enter chooses a namespace for a scenario, and plans the fault of a plan in it.
+func (h *half) enter(plan plan) *stage {
+	s := &stage{
+		half: h, scenario: h.scenarios[plan.scenario], namespace: fmt.Sprintf("faults-%d", h.namespaces.Add(1)), name: workloadName,
+		trouble: plan.trouble, killed: h.keeper.kills.Load(),
+	}
+	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
+	if plan.fault != nil && plan.fault.Verb == verbCall {
+		forAPI, forServer = nil, plan.fault
+	}
+	for _, ledger := range s.ledgers() {
+		h.api.Plan(ledger, forAPI)
+	}
+	h.calls.Plan(s.namespace, forServer)
+	return s
+}
+
+// perform creates the namespace, and plays the scenario.
+func (s *stage) perform(ctx context.Context) error {
+	if err := s.Namespace(ctx, s.namespace, true); err != nil {
+		return err
+	}
+	if err := until(ctx, "the default service account", func(ctx context.Context) error {
+		return s.Kube.Get(ctx, s.key("default"), &corev1.ServiceAccount{})
+	}); err != nil {
+		return err
+	}
+	return s.scenario.play(ctx, s)
+}
+
+// leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
+func (s *stage) leave(ctx context.Context) {
+	for _, ledger := range s.ledgers() {
+		s.api.Forget(ledger)
+	}
+	s.calls.Forget(s.namespace)
+	// On failure it only costs time.
+	_ = s.Kube.DeleteAllOf(ctx, s.kind.New(), client.InNamespace(s.namespace), client.PropagationPolicy("Background"))
+}
+
+// ledgers are the namespace and the objects without one whose writes are counted.
+func (s *stage) ledgers() []string { return append([]string{s.namespace}, s.objects...) }
 
 // records returns the writes in namespaces, or of objects without one.
 func (h *half) records(ledgers ...string) (records []proxy.Record) {
@@ -140,95 +176,59 @@ func (h *half) records(ledgers ...string) (records []proxy.Record) {
 	return records
 }
 
-// enter creates a namespace for a scenario, and plans a fault in it, nil for none.
-func (h *half) enter(ctx context.Context, scenario scenario, fault *proxy.Fault) (string, error) {
-	namespace := fmt.Sprintf("faults-%d", h.namespaces.Add(1))
-	forAPI, forServer := fault, (*proxy.Fault)(nil)
-	if fault != nil && fault.Verb == verbCall {
-		forAPI, forServer = nil, fault
-	}
-	for _, ledger := range scenario.ledgers(namespace) {
-		h.api.Plan(ledger, forAPI)
-	}
-	h.calls.Plan(namespace, forServer)
-	if err := h.lab.Namespace(ctx, namespace, true); err != nil {
-		return namespace, err
-	}
-	return namespace, until(ctx, "the default service account", func(ctx context.Context) error {
-		return h.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+// settled waits until nothing changes any more, and returns the state.
+func (s *stage) settled(ctx context.Context) (last state.State, err error) {
+	err = rests(ctx, "rest", func(ctx context.Context) (bool, error) {
+		found, err := s.look(ctx, 0)
+		if err != nil {
+			return false, err
+		}
+		changed := !maps.Equal(found, last)
+		last = found
+		return changed, nil
 	})
-}
-
-// played plays a scenario with the fault of a plan, and reports whether its trouble struck.
-func (h *half) played(ctx context.Context, scenario scenario, plan plan) (namespace string, struck bool, err error) {
-	if namespace, err = h.enter(ctx, scenario, plan.fault); err != nil {
-		return namespace, false, err
-	}
-	s := &stage{
-		lab: h.lab, kube: h.lab.Kube, api: h.api, calls: h.calls, keeper: h.keeper, namespace: namespace, kind: scenario.of(), name: workloadName,
-		trouble: plan.trouble,
-	}
-	err = scenario.play(ctx, s)
-	return namespace, s.struck, err
-}
-
-// leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
-func (h *half) leave(ctx context.Context, scenario scenario, namespace string) {
-	for _, ledger := range scenario.ledgers(namespace) {
-		h.api.Forget(ledger)
-	}
-	h.calls.Forget(namespace)
-	// On failure it only costs time.
-	_ = h.lab.Kube.DeleteAllOf(ctx, scenario.of().New(), client.InNamespace(namespace), client.PropagationPolicy("Background"))
-}
-
-// try plays a scenario with the fault of a plan, and compares the end state.
-func (h *half) try(ctx context.Context, plan plan) result {
-	scenario := h.scenarios[plan.scenario]
-	began := time.Now()
-	kills := h.keeper.kills.Load()
-	namespace, struck, err := h.played(ctx, scenario, plan)
-	tried := result{plan: plan, reached: struck}
-	if err != nil {
-		tried.differences = append(tried.differences, err.Error())
-	} else {
-		tried.differences = h.compare(ctx, scenario, plan, namespace, kills)
-	}
-	tried.reached = tried.reached || slices.ContainsFunc(scenario.ledgers(namespace), h.api.Fired) || h.calls.Fired(namespace)
-	h.leave(ctx, scenario, namespace)
-	tried.took = time.Since(began)
-	return tried
+	return last, err
 }
 
 // compare waits until the namespace is in the end state of an undisturbed run and nothing is written any more.
-func (h *half) compare(ctx context.Context, scenario scenario, plan plan, namespace string, kills int64) []string {
-	var differences []string
-	writes, since := -1, time.Now()
-	err := until(ctx, "the end state", func(ctx context.Context) error {
-		abandoned := h.keeper.kills.Load() - kills
+func (s *stage) compare(ctx context.Context, plan plan) (differences []string) {
+	writes := -1
+	err := rests(ctx, "the end state", func(ctx context.Context) (bool, error) {
+		abandoned := s.keeper.kills.Load() - s.killed
 		if plan.fault != nil && beginsCheck(plan.fault.Resource) {
 			abandoned++ // after a lost answer, the server can't be asked whether a check has begun
 		}
-		found, err := h.look(ctx, namespace, abandoned)
+		found, err := s.look(ctx, abandoned)
+		if err != nil {
+			return false, err
+		}
+		differences = s.references[plan.scenario].Differences(found)
+		before := writes
+		writes = len(s.records(s.ledgers()...))
+		return writes != before || len(differences) > 0, nil
+	})
+	if err != nil && len(differences) == 0 {
+		return []string{err.Error()}
+	}
+	return differences
+}
+
+// rests waits until nothing has changed for some time.
+func rests(ctx context.Context, what string, changes func(context.Context) (bool, error)) error {
+	since := time.Now()
+	return until(ctx, what, func(ctx context.Context) error {
+		changed, err := changes(ctx)
 		if err != nil {
 			return err
 		}
-		differences = h.references[scenario.name].Differences(found)
-		if count := len(h.records(scenario.ledgers(namespace)...)); count != writes || len(differences) > 0 {
-			writes, since = count, time.Now()
+		if changed {
+			since = time.Now()
 		}
-		if time.Since(since) < quiet {
-			return fmt.Errorf("%d differences, last write or difference %s ago", len(differences), time.Since(since).Round(time.Millisecond))
+		if past := time.Since(since); past < quiet {
+			return fmt.Errorf("the last write or difference was %s ago", past.Round(time.Millisecond))
 		}
 		return nil
 	})
-	if err != nil && len(differences) == 0 {
-		differences = []string{err.Error()}
-	}
-	if err == nil {
-		return nil
-	}
-	return differences
 }
 
 // all tries plans, several at a time, and prints those that fail.
@@ -254,23 +254,18 @@ func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 		})
 	}
 	_ = running.Wait() // a try has its error in its result
-	if parallel > 1 {
-		h.again(ctx, results)
+	if parallel == 1 {
+		return results
+	}
+	// Plans that ended differently beside others are repeated alone: the faults of neighbours kill the same manager, and slow it down.
+	for i := range results {
+		if len(results[i].differences) > 0 && ctx.Err() == nil {
+			results[i] = h.try(ctx, results[i].plan)
+			results[i].again = true
+			h.tell(results[i])
+		}
 	}
 	return results
-}
-
-// again repeats alone the plans that ended differently beside others, and replaces their results: the faults of neighbours kill
-// the same manager, and slow it down.
-func (h *half) again(ctx context.Context, results []result) {
-	for i := range results {
-		if len(results[i].differences) == 0 || ctx.Err() != nil {
-			continue
-		}
-		results[i] = h.try(ctx, results[i].plan)
-		results[i].again = true
-		h.tell(results[i])
-	}
 }
 
 func (h *half) tell(tried result) {
@@ -306,5 +301,5 @@ func (h *half) nudge(ctx context.Context) {
 	setting.Namespace, setting.Name = appv1alpha1.SystemNamespace, appv1alpha1.ConfigRefusal
 	remark := fmt.Sprintf(`{"spec":{"remark":%q}}`, time.Now().Format(time.RFC3339Nano))
 	// Without the event the plan counts as not reached.
-	_ = h.lab.Kube.Patch(ctx, setting, client.RawPatch("application/merge-patch+json", []byte(remark)))
+	_ = h.Kube.Patch(ctx, setting, client.RawPatch("application/merge-patch+json", []byte(remark)))
 }

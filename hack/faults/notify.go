@@ -121,8 +121,8 @@ func withReceiver(play step) step {
 			Type: appv1alpha1.SinkCDEvents, SecretRef: appv1alpha1.SourceSecret{Name: s.namespace}, CABundle: string(authority),
 		}
 		defer func() { // on failure it only costs time
-			_ = s.kube.Delete(context.WithoutCancel(ctx), subscription)
-			_ = s.kube.Delete(context.WithoutCancel(ctx), secret)
+			_ = s.Kube.Delete(context.WithoutCancel(ctx), subscription)
+			_ = s.Kube.Delete(context.WithoutCancel(ctx), secret)
 		}()
 		if err := s.created(ctx, "the Secret of the receiver", secret); err != nil {
 			return err
@@ -151,7 +151,7 @@ func allTold(ctx context.Context, s *stage) error {
 	return until(ctx, "the end of the messages", func(ctx context.Context) error {
 		var subscription appv1alpha1.ChangeSubscription
 		key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}
-		if err := s.kube.Get(ctx, key, &subscription); err != nil {
+		if err := s.Kube.Get(ctx, key, &subscription); err != nil {
 			return err
 		}
 		status := &subscription.Status

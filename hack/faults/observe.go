@@ -24,6 +24,9 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,48 +48,27 @@ type kind struct {
 }
 
 func kinds() []kind {
-	own := schema.GroupVersion{Group: "app.ops.cloud.alipay.com", Version: "v1alpha1"}
-	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	workload := []string{
+		"metadata.labels", "metadata.annotations", "spec.paused", "spec.replicas", "spec.template", "spec.updateStrategy",
+		"status.replicas", "status.readyReplicas", "status.updatedReplicas",
+		"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
+	}
+	own, apps, wanted := appv1alpha1.GroupVersion, appsv1.SchemeGroupVersion, []string{"spec", "status"}
 	return []kind{
-		{GroupVersionKind: apps.WithKind("Deployment"), fields: []string{
-			"metadata.labels", "metadata.annotations", "spec.paused", "spec.replicas", "spec.template",
-			"status.replicas", "status.readyReplicas", "status.updatedReplicas",
-		}},
-		{GroupVersionKind: apps.WithKind("StatefulSet"), fields: []string{
-			"metadata.labels", "metadata.annotations", "spec.replicas", "spec.template", "spec.updateStrategy",
-			"status.replicas", "status.readyReplicas", "status.updatedReplicas",
-		}},
-		{GroupVersionKind: apps.WithKind("DaemonSet"), fields: []string{
-			"metadata.labels", "metadata.annotations", "spec.template", "spec.updateStrategy",
-			"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
-		}},
-		{GroupVersionKind: webapp.GroupVersionKind(), fields: []string{
-			"metadata.labels", "metadata.annotations", "spec", "status",
-		}},
-		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{
-			"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas",
-		}},
-		{GroupVersionKind: apps.WithKind("ControllerRevision"), fields: []string{
-			"metadata.labels", "metadata.annotations", "data", "revision",
-		}},
+		{GroupVersionKind: apps.WithKind("Deployment"), fields: workload},
+		{GroupVersionKind: apps.WithKind("StatefulSet"), fields: workload},
+		{GroupVersionKind: apps.WithKind("DaemonSet"), fields: workload},
+		{GroupVersionKind: webapp.GroupVersionKind(), fields: []string{"metadata.labels", "metadata.annotations", "spec", "status"}},
+		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas"}},
+		{GroupVersionKind: apps.WithKind("ControllerRevision"), fields: []string{"metadata.labels", "metadata.annotations", "data", "revision"}},
 		{GroupVersionKind: own.WithKind("ChangeWorkload"), fields: []string{"metadata.labels", "metadata.finalizers", "spec", "status"}},
-		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: []string{"spec", "status"}},
-		{GroupVersionKind: own.WithKind("BreakGlass"), fields: []string{"spec", "status"}},
+		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: wanted},
+		{GroupVersionKind: own.WithKind("BreakGlass"), fields: wanted},
 		{GroupVersionKind: own.WithKind("ChangePod"), fields: []string{"metadata.labels", "spec", "status"}},
-		{GroupVersionKind: own.WithKind("ChangeVerdict"), fields: []string{"spec", "status"}, nameless: true},
-		{GroupVersionKind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, fields: []string{"status.succeeded"}, nameless: true},
-		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, fields: []string{"metadata.labels", "status.phase"}, nameless: true},
+		{GroupVersionKind: own.WithKind("ChangeVerdict"), fields: wanted, nameless: true},
+		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("Job"), fields: []string{"status.succeeded"}, nameless: true},
+		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), fields: []string{"metadata.labels", "status.phase"}, nameless: true},
 	}
-}
-
-// compared returns an object of each kind that is compared.
-func compared() (objects []client.Object) {
-	for _, kind := range kinds() {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(kind.GroupVersionKind)
-		objects = append(objects, object)
-	}
-	return objects
 }
 
 // masks hide times, and random names and ids, in the state of a namespace.
@@ -126,12 +108,12 @@ func masks(namespace string) state.Masks {
 
 // look returns the state of the namespace, and the work of the manager and AlterShield Server for it. abandoned is the number of
 // checks that may have begun unnecessarily.
-func (h *half) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
-	found, hidden, family := state.State{}, masks(namespace), newFamily()
+func (s *stage) look(ctx context.Context, abandoned int64) (state.State, error) {
+	found, hidden, family := state.State{}, masks(s.namespace), newFamily()
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := h.watched.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		if err := s.watched.List(ctx, list, client.InNamespace(s.namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {
@@ -149,11 +131,11 @@ func (h *half) look(ctx context.Context, namespace string, abandoned int64) (sta
 	if err := family.orphan(); err != nil {
 		return nil, err
 	}
-	for what, count := range made(h.api.Records(namespace)) {
+	for what, count := range made(s.api.Records(s.namespace)) {
 		found["the manager "+what] = strconv.Itoa(count)
 	}
-	if h.lab.Server != nil {
-		addOrders(found, h.lab.Server, namespace, abandoned)
+	if s.Server != nil {
+		addOrders(found, s.Server, s.namespace, abandoned)
 	}
 	return found, nil
 }

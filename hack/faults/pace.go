@@ -67,7 +67,7 @@ func withTraffic(traffic appv1alpha1.Traffic) func(*appv1alpha1.ReleasePolicySpe
 
 // failOrder makes the server fail the next order after its last step.
 func failOrder(_ context.Context, s *stage) error {
-	s.lab.Server.AddRule(altershield.Rule{
+	s.Server.AddRule(altershield.Rule{
 		Name: "budget", Message: "spent", Deployment: s.namespace + "/" + workloadName,
 		Stage: altershield.StagePost, Order: true, Verdict: altershield.VerdictFail, Remaining: 1,
 	})
@@ -86,7 +86,7 @@ func twoSteps(edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
 			return err
 		}
 		return until(ctx, "a policy in effect", func(ctx context.Context) error {
-			return s.kube.Get(ctx, s.key(appv1alpha1.ReleaseGateName), &appv1alpha1.ReleaseGate{})
+			return s.Kube.Get(ctx, s.key(appv1alpha1.ReleaseGateName), &appv1alpha1.ReleaseGate{})
 		})
 	}
 }
@@ -114,9 +114,9 @@ func approve(ctx context.Context, s *stage) error {
 			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: object.GetName()},
 			Version:  record.Spec.Reversion, Release: record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
 		}
-		config := rest.CopyConfig(s.lab.Plane.Config())
+		config := rest.CopyConfig(s.Plane.Config())
 		config.Impersonate = rest.ImpersonationConfig{UserName: "approver", Groups: []string{"system:masters"}} // the author can't approve
-		approver, err := client.New(config, client.Options{Scheme: s.kube.Scheme()})
+		approver, err := client.New(config, client.Options{Scheme: s.Kube.Scheme()})
 		if err != nil {
 			return err
 		}

@@ -110,18 +110,17 @@ func disturb(view proxy.View, resource string, period time.Duration) proxy.Distu
 }
 
 // troublePlans returns the troubles of some scenarios. The part in the middle is the first of each.
-func troublePlans(scenarios []scenario, share share) []plan {
-	var plans, first []plan
+func troublePlans(scenarios []scenario, share share) (plans []plan) {
+	firsts := share.every > 1 && share.part == middle
 	for _, scenario := range scenarios {
 		for i := range scenario.troubles {
-			plans = append(plans, plan{scenario: scenario.name, trouble: &scenario.troubles[i]})
-			if i == 0 {
-				first = append(first, plans[len(plans)-1])
+			if i == 0 || !firsts {
+				plans = append(plans, plan{scenario: scenario.name, trouble: &scenario.troubles[i]})
 			}
 		}
 	}
-	if share.every > 1 && share.part == middle {
-		return first
+	if firsts {
+		return plans
 	}
 	return sample(plans, share)
 }
@@ -140,21 +139,17 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 	return plans
 }
 
-// viewPlans returns the disturbances of each resource that the manager watches.
-func viewPlans() []proxy.Disturbance {
-	var disturbances []proxy.Disturbance
-	for _, period := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
+// viewPlans returns the disturbances of each resource that the manager watches, in no scenario yet.
+func viewPlans() (plans []plan) {
+	for _, kind := range []proxy.Disturbance{
+		{View: proxy.Stale, For: time.Second}, {View: proxy.Stale, For: 3 * time.Second}, {View: proxy.Stale, For: 10 * time.Second},
+		{View: proxy.Unobserved, For: time.Second}, {View: proxy.Replay},
+	} {
 		for _, resource := range watched() {
-			disturbances = append(disturbances, disturb(proxy.Stale, resource, period))
+			plans = append(plans, plan{disturbance: disturb(kind.View, resource, kind.For)})
 		}
 	}
-	for _, resource := range watched() {
-		disturbances = append(disturbances, disturb(proxy.Unobserved, resource, time.Second))
-	}
-	for _, resource := range watched() {
-		disturbances = append(disturbances, disturb(proxy.Replay, resource, 0))
-	}
-	return disturbances
+	return plans
 }
 
 // watched returns the resources that the manager caches.

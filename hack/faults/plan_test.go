@@ -67,7 +67,8 @@ func TestWritePlansHaveEveryFaultForEachPosition(t *testing.T) {
 func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 	g := NewWithT(t)
 	seen := map[string][]string{}
-	for _, disturbance := range viewPlans() {
+	for _, plan := range viewPlans() {
+		disturbance := plan.disturbance
 		name := string(disturbance.View)
 		if disturbance.View == proxy.Stale {
 			name += " " + disturbance.For.String()
@@ -111,8 +112,8 @@ func TestSampleIsSpreadOverThePlans(t *testing.T) {
 
 func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 	g, views := NewWithT(t), map[proxy.View]bool{}
-	for _, disturbance := range sample(viewPlans(), share{every: 5, part: middle}) {
-		views[disturbance.View] = true
+	for _, plan := range sample(viewPlans(), share{every: 5, part: middle}) {
+		views[plan.disturbance.View] = true
 	}
 	g.Expect(views).To(HaveLen(3))
 }

@@ -35,7 +35,7 @@ const seenFor = 2 * time.Second
 
 // idle returns the pods of a phase that aren't ready.
 func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, error) {
-	return lab.Idle(ctx, s.kube, phase, client.InNamespace(s.namespace))
+	return lab.Idle(ctx, s.Kube, phase, client.InNamespace(s.namespace))
 }
 
 // pending waits until the manager has seen all pods of the new release, none of them started.
@@ -62,7 +62,7 @@ func runPods(ctx context.Context, s *stage) error {
 	return s.write(ctx, "the start of the pods", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
 		for i := range pods {
-			err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], false))
+			err = errors.Join(err, lab.Report(ctx, s.Kube, &pods[i], false))
 		}
 		return err
 	})
@@ -80,7 +80,7 @@ func ready(count int) step {
 				return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
 			}
 			for i := range pods[:count] {
-				err = errors.Join(err, lab.Report(ctx, s.kube, &pods[i], true))
+				err = errors.Join(err, lab.Report(ctx, s.Kube, &pods[i], true))
 			}
 			return err
 		})

@@ -31,15 +31,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
-	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
@@ -94,8 +91,14 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 
 // start starts the proxies, and the manager behind them.
 func (h *half) start(ctx context.Context) error {
-	h.references = map[string]state.Reference{}
-	endpoint, err := h.proxyAPI(ctx)
+	watched, err := cache.New(h.Plane.Config(), cache.Options{Scheme: h.Kube.Scheme(), DefaultTransform: cache.TransformStripManagedFields()})
+	if err != nil {
+		return fmt.Errorf("watching the control plane: %w", err)
+	}
+	go func() { _ = watched.Start(ctx) }() // ends with the context
+	watched.WaitForCacheSync(ctx)
+	h.watched = watched
+	through, err := h.proxyAPI(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,49 +118,44 @@ func (h *half) start(ctx context.Context) error {
 		}
 		args = []string{"--altershield-address=http://" + address}
 	}
-	if err := h.lab.StartOperator(ctx, func(options *operator.Options) {
-		options.Through = endpoint
+	if err := h.StartOperator(ctx, func(options *operator.Options) {
+		options.Through = through
 		options.Args = append(options.Args, args...)
 	}); err != nil {
 		return err
 	}
-	h.keeper.operator = h.lab.Operator
-	if err := h.install(ctx); err != nil {
-		return err
-	}
-	if h.watched, err = h.watch(ctx, compared()...); err != nil {
-		return err
-	}
+	h.keeper.operator = h.Operator
 	if h.checked {
-		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), anyPort, "")
+		address, err := serve(ctx, newRelay(ctx, h.Operator.CallbackURL()), anyPort, "")
 		if err != nil {
 			return err
 		}
-		h.lab.Server.SetCallbackURL("http://" + address)
+		h.Server.SetCallbackURL("http://" + address)
 	}
-	return errors.Join(h.lab.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
+	if err := h.install(ctx); err != nil {
+		return err
+	}
+	return errors.Join(h.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
 }
 
 // called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
 func (h *half) called(ctx context.Context) (*url.URL, error) {
-	address := ""
-	if h.checked {
+	measured := slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured })
+	switch {
+	case h.checked:
 		// Deadlocks at the server are random: the same call would have another position in each run.
-		if err := h.lab.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
+		if err := h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
 			return nil, err
 		}
-		address = h.lab.ServerURL
-	} else if slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
-		var err error
-		if address, err = h.scrape(ctx); err != nil {
+		return url.Parse(h.ServerURL)
+	case measured:
+		address, err := h.scrape(ctx)
+		if err != nil {
 			return nil, err
 		}
+		return url.Parse(address)
 	}
-	called, err := url.Parse(address)
-	if err != nil {
-		return nil, fmt.Errorf("parsing the address that the manager calls: %w", err)
-	}
-	return called, nil
+	return &url.URL{}, nil
 }
 
 // scrape starts a Prometheus that scrapes the pods of the control plane.
@@ -167,31 +165,12 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 		return "", err
 	}
 	// A scrape that takes too long ends all series, so the pods are watched.
-	pods, err := h.watch(ctx, &corev1.Pod{})
-	if err != nil {
-		return "", err
-	}
-	metrics, err := serve(ctx, prometheus.Metrics(pods), anyPort, "")
+	metrics, err := serve(ctx, prometheus.Metrics(h.watched), anyPort, "")
 	if err != nil {
 		return "", err
 	}
 	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, metrics)
 	return address, err
-}
-
-// watch caches objects that are read many times a second, which would keep the API server busy.
-func (h *half) watch(ctx context.Context, objects ...client.Object) (client.Reader, error) {
-	watched, err := cache.New(h.lab.Plane.Config(), cache.Options{Scheme: h.lab.Kube.Scheme(), DefaultTransform: cache.TransformStripManagedFields()})
-	if err != nil {
-		return nil, fmt.Errorf("watching the control plane: %w", err)
-	}
-	go func() { _ = watched.Start(ctx) }() // ends with the context
-	for _, object := range objects {
-		if _, err := watched.GetInformer(ctx, object); err != nil {
-			return nil, fmt.Errorf("watching %T: %w", object, err)
-		}
-	}
-	return watched, nil
 }
 
 // proxyAPI starts the proxy in front of the API server.
@@ -200,12 +179,12 @@ func (h *half) proxyAPI(ctx context.Context) (*cluster.APIEndpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := url.Parse(h.lab.Plane.Config().Host)
+	target, err := url.Parse(h.Plane.Config().Host)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the address of the API server: %w", err)
 	}
 	// The proxy has no client certificate: the API server authenticates the token of the client.
-	unknown := rest.AnonymousClientConfig(h.lab.Plane.Config())
+	unknown := rest.AnonymousClientConfig(h.Plane.Config())
 	unknown.DisableCompression = true
 	transport, err := rest.TransportFor(unknown)
 	if err != nil {
@@ -228,8 +207,9 @@ func serve(ctx context.Context, handler http.Handler, at, certificate string) (a
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)} // it would only log the faults
-	go func() {                                                                                                      // ends with the context
+	// The log would only have the faults.
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { // ends with the context
 		if certificate == "" {
 			_ = server.Serve(listener)
 		} else {

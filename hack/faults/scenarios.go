@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,7 +28,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -37,7 +35,7 @@ import (
 // scenario is a sequence of actions of users in a namespace, with the states to wait for.
 type scenario struct {
 	name string
-	// kind is the kind of the workload, a Deployment where it is nil. declared reports that it is a WebApp.
+	// kind is the kind of the workload, which is chosen with the scenario if it is a Deployment, or is declared: a WebApp.
 	kind     workload.Kind
 	declared bool
 	// checked reports whether AlterShield Server checks the releases.
@@ -93,14 +91,6 @@ func ofServer() []scenario {
 // isAlone reports whether its runs are alone, because they change what others share.
 func (s scenario) isAlone() bool { return len(s.objects) > 0 }
 
-// ledgers returns the namespace and the objects without one whose writes are counted.
-func (s scenario) ledgers(namespace string) []string {
-	return append([]string{namespace}, s.objects...)
-}
-
-// of returns the kind of the workload.
-func (s scenario) of() workload.Kind { return cmp.Or[workload.Kind](s.kind, deployment.Kind{}) }
-
 const replicas = 2
 
 func createDeployment(ctx context.Context, s *stage) error { return s.createLabelled(ctx, nil) }
@@ -116,7 +106,7 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
 // rollout may or may not be over.
 func failLastBatch(_ context.Context, s *stage) error {
-	s.lab.Server.AddRule(altershield.Rule{
+	s.Server.AddRule(altershield.Rule{
 		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + workloadName,
 		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
 	})

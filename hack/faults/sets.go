@@ -74,13 +74,13 @@ func (h *half) permit(ctx context.Context, component string) error {
 	if err != nil {
 		return fmt.Errorf("reading the role of the component %s: %w", component, err)
 	}
-	return h.lab.Apply(ctx, role, cluster.WebhookEndpoint{})
+	return h.Apply(ctx, role, cluster.WebhookEndpoint{})
 }
 
 // enforced waits until the workloads of all scenarios are under change control.
 func (h *half) enforced(ctx context.Context) error {
 	for _, scenario := range h.scenarios {
-		if err := enforced(ctx, h.lab.Kube, scenario.of()); err != nil {
+		if err := enforced(ctx, h.Kube, scenario.kind); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func createDaemonSet(annotations map[string]string) step {
 // checked waits until the n-th batch of the current release is checked.
 func checked(batch int64) step {
 	return awaits(fmt.Sprintf("the check of batch %d", batch), func(ctx context.Context, s seen) error {
-		_, err := lab.CheckedBatch(ctx, s.kube, s.record, batch)
+		_, err := lab.CheckedBatch(ctx, s.Kube, s.record, batch)
 		return err
 	})
 }

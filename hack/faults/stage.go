@@ -33,7 +33,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -49,15 +48,13 @@ const (
 
 // stage is the namespace of a scenario.
 type stage struct {
-	lab  *lab.Lab
-	kube client.Client
-	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
-	api, calls *proxy.Proxy
-	keeper     *keeper
-	namespace  string
-	// kind is the kind of the workload, name its name.
-	kind workload.Kind
+	*half
+	scenario
+	namespace string
+	// name is that of the workload.
 	name string
+	// killed is how often the manager was killed before.
+	killed int64
 	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
 	trouble *trouble
 	struck  bool
@@ -112,7 +109,7 @@ func (s *stage) write(ctx context.Context, what string, act func(context.Context
 
 // created creates an object, unless an earlier attempt has whose answer was lost.
 func (s *stage) created(ctx context.Context, what string, object client.Object) error {
-	return s.write(ctx, what, func(ctx context.Context) error { return client.IgnoreAlreadyExists(s.kube.Create(ctx, object)) })
+	return s.write(ctx, what, func(ctx context.Context) error { return client.IgnoreAlreadyExists(s.Kube.Create(ctx, object)) })
 }
 
 // createReady creates an object, and waits until the manager has found it usable.
@@ -122,7 +119,7 @@ func (s *stage) createReady(ctx context.Context, object client.Object, condition
 		return err
 	}
 	return until(ctx, what, func(ctx context.Context) error {
-		err := s.kube.Get(ctx, client.ObjectKeyFromObject(object), object)
+		err := s.Kube.Get(ctx, client.ObjectKeyFromObject(object), object)
 		if err == nil && !meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady) {
 			err = errors.New("it isn't ready")
 		}
@@ -137,7 +134,7 @@ func (s *stage) key(name string) client.ObjectKey {
 // patch changes the workload like kubectl patch --type=merge.
 func (s *stage) patch(ctx context.Context, what, content string) error {
 	return s.write(ctx, what, func(ctx context.Context) error {
-		return s.kube.Patch(ctx, s.emptied(), client.RawPatch(types.MergePatchType, []byte(content)))
+		return s.Kube.Patch(ctx, s.emptied(), client.RawPatch(types.MergePatchType, []byte(content)))
 	})
 }
 
@@ -164,11 +161,11 @@ func beside(act step) step {
 // current returns the workload and the record of its current release.
 func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.ChangeWorkload, error) {
 	object, record := s.kind.New(), &appv1alpha1.ChangeWorkload{}
-	if err := s.kube.Get(ctx, s.key(s.name), object); err != nil {
+	if err := s.Kube.Get(ctx, s.key(s.name), object); err != nil {
 		return nil, nil, err
 	}
 	release := decide.ReleaseOf(object)
-	if err := s.kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), record); err != nil {
+	if err := s.Kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), record); err != nil {
 		return nil, nil, err
 	}
 	if record.Spec.Release != release.Number || record.Status.ObservedRelease != release.Number {
@@ -181,7 +178,7 @@ func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.Change
 func verified(release int64) step {
 	return awaits(fmt.Sprintf("the success of release %d", release), func(ctx context.Context, s seen) error {
 		var all appv1alpha1.ChangeWorkloadList
-		if err := s.kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
+		if err := s.Kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
 		all.Items = slices.DeleteFunc(all.Items, func(one appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&one, s.object) })
@@ -198,7 +195,7 @@ func verified(release int64) step {
 // batches would get higher numbers.
 func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
-	if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
+	if err := s.Kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 		return err
 	}
 	ours := strings.TrimSuffix(record.Name, record.Spec.Reversion)
@@ -243,7 +240,7 @@ func (s *stage) judge(ctx context.Context, batch int64, verdict appv1alpha1.Verd
 		if err != nil {
 			return err
 		}
-		return lab.JudgeBatch(ctx, s.kube, record, batch, verdict, message)
+		return lab.JudgeBatch(ctx, s.Kube, record, batch, verdict, message)
 	})
 }
 

@@ -24,18 +24,26 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
+
+// stageOf returns the stage of a workload on a control plane.
+func stageOf(kube client.WithWatch, kind workload.Kind) *stage {
+	return &stage{half: &half{Lab: &lab.Lab{Kube: kube}, keeper: &keeper{}}, scenario: scenario{kind: kind}, namespace: "shop", name: workloadName}
+}
 
 // struck returns the result of a trouble that strikes a Deployment.
 func struck(t *testing.T, strike step) (*stage, error) {
 	sleeping := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
-	s := &stage{kube: fake.NewClientBuilder().WithObjects(sleeping).Build(), keeper: &keeper{}, namespace: "shop", kind: deployment.Kind{}, name: workloadName}
+	s := stageOf(fake.NewClientBuilder().WithObjects(sleeping).Build(), deployment.Kind{})
 	if strike != nil {
 		s.trouble = &trouble{name: "a-trouble", strike: strike}
 	}
@@ -87,7 +95,7 @@ func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
 			Spec:       appv1alpha1.ChangeWorkloadSpec{Release: 1}, Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: 1},
 		},
 	).Build()
-	s := &stage{kube: kube, namespace: "shop", kind: statefulset.Kind{}, name: workloadName}
+	s := stageOf(kube, statefulset.Kind{})
 	object, record, err := s.current(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))

@@ -89,7 +89,7 @@ func (s *stage) deployment(ctx context.Context) (state.State, error) {
 	err := until(ctx, "a look at the Deployment", func(ctx context.Context) error {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-		if err := s.kube.Get(ctx, s.key(workloadName), object); err != nil {
+		if err := s.Kube.Get(ctx, s.key(workloadName), object); err != nil {
 			return err
 		}
 		found.Add("Deployment", pick(object.Object, []string{"metadata.labels", "metadata.annotations", "spec"}), state.Masks{})
@@ -115,13 +115,13 @@ func apiServerAway(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.lab.StopAPIServer(ctx); err != nil {
+	if err := s.StopAPIServer(ctx); err != nil {
 		return err
 	}
 	if long := time.Now().Add(outage); long.After(late) {
 		late = long
 	}
-	return errors.Join(lab.Pause(ctx, time.Until(late)), s.lab.StartAPIServer(ctx), runPodsSoon(ctx, s))
+	return errors.Join(lab.Pause(ctx, time.Until(late)), s.StartAPIServer(ctx), runPodsSoon(ctx, s))
 }
 
 // managerAway stops the manager until pods would be late, and starts them a moment after it is back.
@@ -171,19 +171,19 @@ func askToGoBack(ctx context.Context, s *stage) error {
 func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Deployment)) error {
 	return s.write(ctx, what, func(ctx context.Context) error {
 		deployment := &appsv1.Deployment{}
-		if err := s.kube.Get(ctx, s.key(workloadName), deployment); err != nil {
+		if err := s.Kube.Get(ctx, s.key(workloadName), deployment); err != nil {
 			return err
 		}
 		delete(deployment.Spec.Template.Annotations, injectedAnnotation)
 		edit(deployment)
-		return s.kube.Update(ctx, deployment)
+		return s.Kube.Update(ctx, deployment)
 	})
 }
 
 // remember stores the current revision of the API server.
 func remember(ctx context.Context, s *stage) error {
 	var list appv1alpha1.ChangePodList
-	if err := s.kube.List(ctx, &list, client.Limit(1)); err != nil {
+	if err := s.Kube.List(ctx, &list, client.Limit(1)); err != nil {
 		return fmt.Errorf("reading the revision of the API server: %w", err)
 	}
 	s.revision = list.ResourceVersion
