@@ -83,10 +83,10 @@ func passes(check string) step {
 // withPlugin returns a play with a plug-in of its own.
 func withPlugin(play step) step {
 	return func(ctx context.Context, s *stage) error {
-		serving, stop := context.WithCancel(ctx)
+		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		s.asker = &asker{}
-		address, err := serve(serving, s.asker, anyPort, "")
+		address, err := serve(ctx, s.asker, anyPort, "")
 		if err != nil {
 			return err
 		}

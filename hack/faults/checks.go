@@ -97,11 +97,7 @@ func withSource(play step) step {
 func (s *stage) asking(ctx context.Context, kind appv1alpha1.SourceType, address string, play step) error {
 	source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
 	source.Spec.Type, source.Spec.URL = kind, "http://"+address
-	defer func() { _ = s.Kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
-	if err := s.createReady(ctx, source, &source.Status.Conditions); err != nil {
-		return err
-	}
-	return play(ctx, s)
+	return s.with(ctx, source, readyIn(&source.Status.Conditions), play)
 }
 
 // find lets the manager reach the source, at the same address as before.
@@ -152,7 +148,7 @@ func (s *stage) enforce(ctx context.Context, seconds int32, checks ...appv1alpha
 	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "slo"}}
 	policy.Spec.Mode, policy.Spec.Checks = appv1alpha1.CheckEnforce, checks
 	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = seconds, lookEvery, warmup
-	return s.createReady(ctx, policy, &policy.Status.Conditions)
+	return s.createReady(ctx, policy, readyIn(&policy.Status.Conditions))
 }
 
 // batchesEnd waits until the batches of the present release have ended: those of a release that failed at once are still in their bake,
@@ -220,16 +216,12 @@ func resulting(check, what string, is func(*appv1alpha1.CheckResult) error) step
 
 // crash makes the pod of the first batch crash, again and again.
 func crash(ctx context.Context, s *stage) error {
-	return s.write(ctx, "a pod that crashes", func(ctx context.Context) error {
-		_, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
+	return acts("a pod that crashes", func(ctx context.Context, s seen) error {
 		batch := &appv1alpha1.ChangePod{}
-		if err := s.Kube.Get(ctx, s.key(decide.ChangePodName(record.Name, 1)), batch); err != nil {
+		if err := s.Kube.Get(ctx, s.key(decide.ChangePodName(s.record.Name, 1)), batch); err != nil {
 			return err
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: batch.Spec.PodInfos[0].Pod}}
 		return s.Kube.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"local.altershield.io/crash":"now"}}}`)))
-	})
+	})(ctx, s)
 }

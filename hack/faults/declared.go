@@ -74,10 +74,7 @@ func declare(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.created(ctx, "the ControlledKind", controlled); err != nil {
-		return err
-	}
-	return enforced(ctx, s.Kube, s.kind)
+	return s.createReady(ctx, controlled, readyIn(&controlled.Status.Conditions))
 }
 
 // undeclare takes WebApps out of change control, and waits until the webhooks are no longer called for them.
@@ -107,5 +104,5 @@ func undeclare(ctx context.Context, s *stage) error {
 }
 
 func createWebApp(ctx context.Context, s *stage) error {
-	return s.created(ctx, "the first release", webapp.New(s.namespace, workloadName, heldReplicas))
+	return s.created(ctx, webapp.New(s.namespace, workloadName, heldReplicas))
 }

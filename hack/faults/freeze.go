@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -53,20 +52,18 @@ func ofFreezes() []scenario {
 
 // thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
 func thawedInTurn(ctx context.Context, s *stage) error {
-	_, own, err := s.current(ctx)
+	own, err := s.current(ctx)
 	if err != nil {
 		return err
 	}
-	return beside(func(ctx context.Context, beside *stage) error {
-		_, other, err := beside.current(ctx)
-		if err != nil {
-			return err
-		}
-		if !wentOnAfter(own, other) && !wentOnAfter(other, own) {
-			return fmt.Errorf("both releases were on their way: their records have %+v and %+v", own.Status.Conditions, other.Status.Conditions)
-		}
-		return nil
-	})(ctx, s)
+	other, err := s.beside().current(ctx)
+	if err != nil {
+		return err
+	}
+	if !wentOnAfter(own.record, other.record) && !wentOnAfter(other.record, own.record) {
+		return fmt.Errorf("both releases were on their way: their records have %+v and %+v", own.record.Status.Conditions, other.record.Status.Conditions)
+	}
+	return nil
 }
 
 // wentOnAfter reports whether the freeze of a release ended when another release was verified, or later.
@@ -78,7 +75,7 @@ func wentOnAfter(record, other *appv1alpha1.ChangeWorkload) bool {
 
 // createSlowly creates a Deployment that replaces one pod after another.
 func createSlowly(ctx context.Context, s *stage) error {
-	return s.created(ctx, "the first release", lab.Deployment(s.namespace, workloadName, heldReplicas))
+	return s.created(ctx, lab.Deployment(s.namespace, workloadName, heldReplicas))
 }
 
 // lock freezes the namespace, and waits until the operator knows.
@@ -91,18 +88,7 @@ func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1al
 		for _, edit := range edits {
 			edit(&freeze.Spec)
 		}
-		if err := s.created(ctx, "the freeze "+name, freeze); err != nil {
-			return err
-		}
-		return until(ctx, "the beginning of the freeze "+name, func(ctx context.Context) error {
-			if err := s.Kube.Get(ctx, s.key(name), freeze); err != nil {
-				return err
-			}
-			if !freeze.Status.Active {
-				return errors.New("it is not active")
-			}
-			return nil
-		})
+		return s.createReady(ctx, freeze, func() bool { return freeze.Status.Active })
 	}
 }
 
@@ -130,7 +116,7 @@ func frozen(release int64) step {
 
 // breakGlass lets one release pass.
 func breakGlass(ctx context.Context, s *stage) error {
-	return s.created(ctx, "the BreakGlass", &appv1alpha1.BreakGlass{
+	return s.created(ctx, &appv1alpha1.BreakGlass{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "inc-7"},
 		Spec: appv1alpha1.BreakGlassSpec{
 			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: workloadName}},

@@ -51,8 +51,9 @@ type half struct {
 	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
 	api, calls *proxy.Proxy
 	keeper     *keeper
-	// dir is the folder with the certificate of the proxy.
-	dir string
+	// dir is the folder with the certificate of servers on this machine, authority the one that signed it.
+	dir       string
+	authority []byte
 	// stopScraping stops Prometheus, nil if there is none.
 	stopScraping func()
 	// namespaces counts the created ones.
@@ -67,7 +68,7 @@ func (h *half) open(ctx context.Context) (err error) {
 		return err
 	}
 	if h.dir, err = os.MkdirTemp("", "altershield-faults-"); err != nil {
-		return errors.Join(fmt.Errorf("creating a folder for the certificate of the proxy: %w", err), h.Lab.Close(ctx))
+		return errors.Join(fmt.Errorf("creating a folder for the certificate: %w", err), h.Lab.Close(ctx))
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func createInjected(ctx context.Context, s *stage) error {
 }
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
-func (h *half) inject(ctx context.Context, ca []byte) error {
+func (h *half) inject(ctx context.Context) error {
 	address, err := serve(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, anyPort, h.dir)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 		ObjectMeta: metav1.ObjectMeta{Name: injectorName},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name:                    "injector.faults.altershield.io",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + address), CABundle: ca},
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + address), CABundle: h.authority},
 			ObjectSelector:          &metav1.LabelSelector{MatchLabels: map[string]string{injectLabel: "true"}},
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			ReinvocationPolicy:      ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),

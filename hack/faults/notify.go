@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 
@@ -30,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 const (
@@ -96,19 +94,10 @@ func (i *inbox) of(release int64) []string {
 // withReceiver returns a play with a ChangeSubscription that tells a receiver of its own all events of the namespace.
 func withReceiver(play step) step {
 	return func(ctx context.Context, s *stage) error {
-		dir, err := os.MkdirTemp("", "altershield-receiver-")
-		if err != nil {
-			return fmt.Errorf("creating a folder for the certificate of the receiver: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		authority, err := cluster.NewServingCert(dir)
-		if err != nil {
-			return err
-		}
-		serving, stop := context.WithCancel(ctx)
+		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		s.inbox = &inbox{}
-		address, err := serve(serving, s.inbox, anyPort, dir)
+		address, err := serve(ctx, s.inbox, anyPort, s.dir)
 		if err != nil {
 			return err
 		}
@@ -118,19 +107,13 @@ func withReceiver(play step) step {
 		subscription.Spec.Events = []appv1alpha1.SubscribedEvent{appv1alpha1.NotifyAll}
 		subscription.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}}
 		subscription.Spec.Sink = appv1alpha1.SubscriptionSink{
-			Type: appv1alpha1.SinkCDEvents, SecretRef: appv1alpha1.SourceSecret{Name: s.namespace}, CABundle: string(authority),
+			Type: appv1alpha1.SinkCDEvents, SecretRef: appv1alpha1.SourceSecret{Name: s.namespace}, CABundle: string(s.authority),
 		}
-		defer func() { // on failure it only costs time
-			_ = s.Kube.Delete(context.WithoutCancel(ctx), subscription)
-			_ = s.Kube.Delete(context.WithoutCancel(ctx), secret)
-		}()
-		if err := s.created(ctx, "the Secret of the receiver", secret); err != nil {
+		defer func() { _ = s.Kube.Delete(context.WithoutCancel(ctx), secret) }() // on failure it only costs time
+		if err := s.created(ctx, secret); err != nil {
 			return err
 		}
-		if err := s.createReady(ctx, subscription, &subscription.Status.Conditions); err != nil {
-			return err
-		}
-		return play(ctx, s)
+		return s.with(ctx, subscription, readyIn(&subscription.Status.Conditions), play)
 	}
 }
 

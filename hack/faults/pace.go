@@ -82,7 +82,7 @@ func twoSteps(edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
 		for _, edit := range edits {
 			edit(&policy.Spec)
 		}
-		if err := s.createReady(ctx, policy, &policy.Status.Conditions); err != nil {
+		if err := s.createReady(ctx, policy, readyIn(&policy.Status.Conditions)); err != nil {
 			return err
 		}
 		return until(ctx, "a policy in effect", func(ctx context.Context) error {
@@ -104,24 +104,20 @@ func awaitsApproval(ctx context.Context, s *stage) error {
 
 // approve approves the present release.
 func approve(ctx context.Context, s *stage) error {
-	return s.write(ctx, "the approval", func(ctx context.Context) error {
-		object, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
+	return acts("the approval", func(ctx context.Context, s seen) error {
 		approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "approval"}}
 		approval.Spec = appv1alpha1.ChangeApprovalSpec{
-			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: object.GetName()},
-			Version:  record.Spec.Reversion, Release: record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
+			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: s.name},
+			Version:  s.record.Spec.Reversion, Release: s.record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
 		}
-		config := rest.CopyConfig(s.Plane.Config())
+		config := s.Plane.Config()
 		config.Impersonate = rest.ImpersonationConfig{UserName: "approver", Groups: []string{"system:masters"}} // the author can't approve
 		approver, err := client.New(config, client.Options{Scheme: s.Kube.Scheme()})
 		if err != nil {
 			return err
 		}
 		return client.IgnoreAlreadyExists(approver.Create(ctx, approval))
-	})
+	})(ctx, s)
 }
 
 // unpaced waits until nothing of the pace is left on the workload.

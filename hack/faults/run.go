@@ -174,9 +174,8 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 }
 
 // proxyAPI starts the proxy in front of the API server.
-func (h *half) proxyAPI(ctx context.Context) (*cluster.APIEndpoint, error) {
-	ca, err := cluster.NewServingCert(h.dir)
-	if err != nil {
+func (h *half) proxyAPI(ctx context.Context) (through *cluster.APIEndpoint, err error) {
+	if h.authority, err = cluster.NewServingCert(h.dir); err != nil {
 		return nil, err
 	}
 	target, err := url.Parse(h.Plane.Config().Host)
@@ -195,7 +194,7 @@ func (h *half) proxyAPI(ctx context.Context) (*cluster.APIEndpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: ca}, h.inject(ctx, ca)
+	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: h.authority}, h.inject(ctx)
 }
 
 // anyPort is an address of this machine whose port is free.

@@ -100,7 +100,7 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 	maps.Copy(deployment.Labels, labels)
 	// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
 	deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
-	return s.created(ctx, "the first release", deployment)
+	return s.created(ctx, deployment)
 }
 
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
@@ -125,18 +125,6 @@ func inTurn(steps ...step) step {
 		}
 		return nil
 	}
-}
-
-// failed sets the verdict of the n-th batch of the current release to unpass.
-func failed(batch int64) step {
-	return func(ctx context.Context, s *stage) error {
-		return s.judge(ctx, batch, appv1alpha1.VerdictUnpass, "find error")
-	}
-}
-
-// withdrawn sets it to pass.
-func withdrawn(batch int64) step {
-	return func(ctx context.Context, s *stage) error { return s.judge(ctx, batch, appv1alpha1.VerdictPass, "") }
 }
 
 func change(what, patch string) step {

@@ -80,26 +80,19 @@ func (h *half) permit(ctx context.Context, component string) error {
 // enforced waits until the workloads of all scenarios are under change control.
 func (h *half) enforced(ctx context.Context) error {
 	for _, scenario := range h.scenarios {
-		if err := enforced(ctx, h.Kube, scenario.kind); err != nil {
+		kind := &appv1alpha1.ControlledKind{}
+		kind.Name = workload.ControlledKindName(scenario.kind)
+		if err := until(ctx, "the change control of "+kind.Name, func(ctx context.Context) error {
+			err := h.Kube.Get(ctx, client.ObjectKeyFromObject(kind), kind)
+			if err == nil && (kind.Spec.Mode != appv1alpha1.ModeEnforce || !readyIn(&kind.Status.Conditions)()) {
+				err = fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
+			}
+			return err
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// enforced waits until the workloads of a kind are under change control.
-func enforced(ctx context.Context, kube client.Reader, of workload.Kind) error {
-	name := workload.ControlledKindName(of)
-	return until(ctx, "the change control of "+name, func(ctx context.Context) error {
-		kind := &appv1alpha1.ControlledKind{}
-		if err := kube.Get(ctx, client.ObjectKey{Name: name}, kind); err != nil {
-			return err
-		}
-		if kind.Spec.Mode != appv1alpha1.ModeEnforce || !meta.IsStatusConditionTrue(kind.Status.Conditions, appv1alpha1.ConditionReady) {
-			return fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
-		}
-		return nil
-	})
 }
 
 // slowRelease is a release whose pods run, and are ready once the harness makes them so.
@@ -116,7 +109,7 @@ func repairedSet(ctx context.Context, s *stage) error {
 func createStatefulSet(replicas int32) step {
 	return func(ctx context.Context, s *stage) error {
 		like := lab.Deployment(s.namespace, workloadName, replicas)
-		return s.created(ctx, "the first release", &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
+		return s.created(ctx, &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
 			Replicas: ptr.To(replicas), Selector: like.Spec.Selector, Template: like.Spec.Template,
 		}})
 	}
@@ -137,7 +130,7 @@ func createDaemonSet(annotations map[string]string) step {
 		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
 		}}
-		return s.created(ctx, "the first release", &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
+		return s.created(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
 			Selector: like.Spec.Selector, Template: like.Spec.Template,
 		}})
 	}

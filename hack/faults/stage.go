@@ -77,14 +77,22 @@ type seen struct {
 
 // awaits waits until something holds for the workload and its record.
 func awaits(what string, holds func(context.Context, seen) error) step {
-	return func(ctx context.Context, s *stage) error {
-		return until(ctx, what, func(ctx context.Context) error {
-			object, record, err := s.current(ctx)
-			if err != nil {
-				return err
-			}
-			return holds(ctx, seen{s, object, record})
-		})
+	return func(ctx context.Context, s *stage) error { return until(ctx, what, s.now(holds)) }
+}
+
+// acts does something with the workload and its record as a user.
+func acts(what string, act func(context.Context, seen) error) step {
+	return func(ctx context.Context, s *stage) error { return s.write(ctx, what, s.now(act)) }
+}
+
+// now calls a function with the workload and the record of its current release.
+func (s *stage) now(call func(context.Context, seen) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		seen, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		return call(ctx, seen)
 	}
 }
 
@@ -108,23 +116,38 @@ func (s *stage) write(ctx context.Context, what string, act func(context.Context
 }
 
 // created creates an object, unless an earlier attempt has whose answer was lost.
-func (s *stage) created(ctx context.Context, what string, object client.Object) error {
-	return s.write(ctx, what, func(ctx context.Context) error { return client.IgnoreAlreadyExists(s.Kube.Create(ctx, object)) })
+func (s *stage) created(ctx context.Context, object client.Object) error {
+	return s.write(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(s.Kube.Create(ctx, object))
+	})
 }
 
 // createReady creates an object, and waits until the manager has found it usable.
-func (s *stage) createReady(ctx context.Context, object client.Object, conditions *[]metav1.Condition) error {
-	what := fmt.Sprintf("%T %s", object, object.GetName())
-	if err := s.created(ctx, what, object); err != nil {
+func (s *stage) createReady(ctx context.Context, object client.Object, ready func() bool) error {
+	if err := s.created(ctx, object); err != nil {
 		return err
 	}
-	return until(ctx, what, func(ctx context.Context) error {
+	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
 		err := s.Kube.Get(ctx, client.ObjectKeyFromObject(object), object)
-		if err == nil && !meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady) {
+		if err == nil && !ready() {
 			err = errors.New("it isn't ready")
 		}
 		return err
 	})
+}
+
+// readyIn reports whether the condition Ready is true.
+func readyIn(conditions *[]metav1.Condition) func() bool {
+	return func() bool { return meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady) }
+}
+
+// with plays beside an object that the manager has found usable, and deletes it.
+func (s *stage) with(ctx context.Context, object client.Object, ready func() bool, play step) error {
+	defer func() { _ = s.Kube.Delete(context.WithoutCancel(ctx), object) }() // on failure it only costs time
+	if err := s.createReady(ctx, object, ready); err != nil {
+		return err
+	}
+	return play(ctx, s)
 }
 
 func (s *stage) key(name string) client.ObjectKey {
@@ -151,27 +174,29 @@ func (s *stage) phrase() string { return workload.Phrase(s.kind, s.name) }
 
 // beside makes a step of the workload one of another workload in the namespace.
 func beside(act step) step {
-	return func(ctx context.Context, s *stage) error {
-		other := *s
-		other.name = otherName
-		return act(ctx, &other)
-	}
+	return func(ctx context.Context, s *stage) error { return act(ctx, s.beside()) }
+}
+
+func (s *stage) beside() *stage {
+	other := *s
+	other.name = otherName
+	return &other
 }
 
 // current returns the workload and the record of its current release.
-func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.ChangeWorkload, error) {
-	object, record := s.kind.New(), &appv1alpha1.ChangeWorkload{}
-	if err := s.Kube.Get(ctx, s.key(s.name), object); err != nil {
-		return nil, nil, err
+func (s *stage) current(ctx context.Context) (seen, error) {
+	now := seen{s, s.kind.New(), &appv1alpha1.ChangeWorkload{}}
+	if err := s.Kube.Get(ctx, s.key(s.name), now.object); err != nil {
+		return seen{}, err
 	}
-	release := decide.ReleaseOf(object)
-	if err := s.Kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), record); err != nil {
-		return nil, nil, err
+	release := decide.ReleaseOf(now.object)
+	if err := s.Kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), now.record); err != nil {
+		return seen{}, err
 	}
-	if record.Spec.Release != release.Number || record.Status.ObservedRelease != release.Number {
-		return nil, nil, fmt.Errorf("release %d is not recorded yet", release.Number)
+	if now.record.Spec.Release != release.Number || now.record.Status.ObservedRelease != release.Number {
+		return seen{}, fmt.Errorf("release %d is not recorded yet", release.Number)
 	}
-	return object, record, nil
+	return now, nil
 }
 
 // verified waits until a release has reached Success and its record is the only one of the workload.
@@ -233,16 +258,16 @@ func denied(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// judge sets the verdict of a batch of the current release, as a user would.
-func (s *stage) judge(ctx context.Context, batch int64, verdict appv1alpha1.Verdict, message string) error {
-	return s.write(ctx, "a verdict by hand", func(ctx context.Context) error {
-		_, record, err := s.current(ctx)
-		if err != nil {
-			return err
-		}
-		return lab.JudgeBatch(ctx, s.Kube, record, batch, verdict, message)
+// judges sets the verdict of the n-th batch of the current release, as a user would.
+func judges(batch int64, verdict appv1alpha1.Verdict, message string) step {
+	return acts("a verdict by hand", func(ctx context.Context, s seen) error {
+		return lab.JudgeBatch(ctx, s.Kube, s.record, batch, verdict, message)
 	})
 }
+
+// failed sets it to unpass, withdrawn to pass.
+func failed(batch int64) step    { return judges(batch, appv1alpha1.VerdictUnpass, "find error") }
+func withdrawn(batch int64) step { return judges(batch, appv1alpha1.VerdictPass, "") }
 
 // template returns a patch that makes a release; labels are set on the workload.
 func template(value, labels string) string {

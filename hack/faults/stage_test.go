@@ -96,9 +96,9 @@ func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
 		},
 	).Build()
 	s := stageOf(kube, statefulset.Kind{})
-	object, record, err := s.current(t.Context())
+	now, err := s.current(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))
-	g.Expect(record.Name).To(Equal("statefulsets.web--x--a"))
+	g.Expect(now.object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))
+	g.Expect(now.record.Name).To(Equal("statefulsets.web--x--a"))
 	g.Expect(s.phrase()).To(Equal("statefulset web"))
 }
