@@ -172,10 +172,8 @@ func batchesEnd(ctx context.Context, s *stage) error {
 // asked waits until the source was asked about the release that fails.
 func asked(ctx context.Context, s *stage) error {
 	return until(ctx, "a query", func(context.Context) error {
-		if records := s.calls.Records(s.namespace); len(records) == s.source.before || records[len(records)-1].Status != http.StatusOK {
-			return errors.New("the source wasn't asked")
-		}
-		return nil
+		records := s.calls.Records(s.namespace)
+		return expect(len(records) > s.source.before && records[len(records)-1].Status == http.StatusOK, "the source wasn't asked")
 	})
 }
 
@@ -185,20 +183,15 @@ func decided(verdict string) step { return decidedBy("errors", verdict) }
 // decidedBy waits for a verdict and a reason of a check.
 func decidedBy(check, verdict string) step {
 	return resulting(check, "the verdict "+verdict, func(result *appv1alpha1.CheckResult) error {
-		if found := string(result.Verdict) + " " + result.Reason; found != verdict {
-			return fmt.Errorf("it is %s", found)
-		}
-		return nil
+		found := string(result.Verdict) + " " + result.Reason
+		return expect(found == verdict, "it is %s", found)
 	})
 }
 
 // waitsFor waits until pods, or a release, wait for a check.
 func waitsFor(check string) step {
 	return resulting(check, "a wait", func(result *appv1alpha1.CheckResult) error {
-		if result.HeldUntil == nil {
-			return fmt.Errorf("nothing waits, its verdict is %s", result.Verdict)
-		}
-		return nil
+		return expect(result.HeldUntil != nil, "nothing waits, its verdict is %s", result.Verdict)
 	})
 }
 

@@ -26,7 +26,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -53,20 +52,18 @@ func ofDeclaredKinds() []scenario {
 			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
 			ready(1), checked(2), withdrawn(1), ready(1), verified(2), requestRollback, verified(3))},
 		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
-		{name: "undeclared", declared: true, objects: undeclaredObjects(), play: inTurn(
+		{name: "undeclared", declared: true, objects: []string{"webapps.lab.altershield.io", kindsMutating, kindsValidating}, play: inTurn(
 			declare, createWebApp, verified(1),
 			slowRelease, ready(1), replaced, failed(1), suspended(2), held,
 			undeclare, ready(1), ready(1))},
 	}
 }
 
-// undeclaredObjects are those that the operator writes to control a kind.
-func undeclaredObjects() []string {
-	return []string{
-		"webapps.lab.altershield.io",
-		"altershieldoperator-kinds-mutating-webhook-configuration", "altershieldoperator-kinds-validating-webhook-configuration",
-	}
-}
+// kindsMutating and kindsValidating are the configurations of the webhooks of declared kinds.
+const (
+	kindsMutating   = "altershieldoperator-kinds-mutating-webhook-configuration"
+	kindsValidating = "altershieldoperator-kinds-validating-webhook-configuration"
+)
 
 // declare puts WebApps under change control, unless they are.
 func declare(ctx context.Context, s *stage) error {
@@ -89,17 +86,14 @@ func undeclare(ctx context.Context, s *stage) error {
 		if err := s.Kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
 			return cmp.Or(err, errors.New("its ControlledKind still exists"))
 		}
-		for i, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
-			configuration := &unstructured.Unstructured{}
-			configuration.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(kind))
-			if err := s.Kube.Get(ctx, client.ObjectKey{Name: undeclaredObjects()[1+i]}, configuration); err != nil {
-				return err
-			}
-			if webhooks := fmt.Sprint(configuration.Object["webhooks"]); strings.Contains(webhooks, controlled.Name) {
-				return fmt.Errorf("the webhooks of the %s are still called for it", kind)
-			}
+		var mutating admissionregistrationv1.MutatingWebhookConfiguration
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		if err := errors.Join(
+			s.Kube.Get(ctx, client.ObjectKey{Name: kindsMutating}, &mutating), s.Kube.Get(ctx, client.ObjectKey{Name: kindsValidating}, &validating),
+		); err != nil {
+			return err
 		}
-		return nil
+		return expect(!strings.Contains(fmt.Sprint(mutating.Webhooks, validating.Webhooks), controlled.Name), "its webhooks are still called")
 	})
 }
 

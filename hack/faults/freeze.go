@@ -60,10 +60,8 @@ func thawedInTurn(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if !wentOnAfter(own.record, other.record) && !wentOnAfter(other.record, own.record) {
-		return fmt.Errorf("both releases were on their way: their records have %+v and %+v", own.record.Status.Conditions, other.record.Status.Conditions)
-	}
-	return nil
+	return expect(wentOnAfter(own.record, other.record) || wentOnAfter(other.record, own.record),
+		"both releases were on their way: their records have %+v and %+v", own.record.Status.Conditions, other.record.Status.Conditions)
 }
 
 // wentOnAfter reports whether the freeze of a release ended when another release was verified, or later.
@@ -104,13 +102,8 @@ func unlock(name string) step {
 func frozen(release int64) step {
 	return awaits(fmt.Sprintf("the freeze of release %d", release), func(_ context.Context, s seen) error {
 		paused := s.kind.Rollout(s.object).Paused
-		switch {
-		case s.record.Spec.Release != release:
-			return fmt.Errorf("the workload is at release %d", s.record.Spec.Release)
-		case !decide.IsFrozen(s.record) || !paused:
-			return fmt.Errorf("it is paused %t, and its record has %+v", paused, meta.FindStatusCondition(s.record.Status.Conditions, appv1alpha1.ConditionFrozen))
-		}
-		return nil
+		return expect(s.record.Spec.Release == release && decide.IsFrozen(s.record) && paused,
+			"it is at release %d, paused %t, and its record has %+v", s.record.Spec.Release, paused, s.record.Status.Conditions)
 	})
 }
 

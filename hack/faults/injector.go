@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -75,10 +74,7 @@ func (h *half) inject(ctx context.Context) error {
 		if err := h.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
 			return err
 		}
-		if probe.Spec.Template.Annotations[injectedAnnotation] == "" {
-			return errors.New("it isn't called")
-		}
-		return nil
+		return expect(probe.Spec.Template.Annotations[injectedAnnotation] != "", "it isn't called")
 	})
 }
 

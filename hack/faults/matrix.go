@@ -224,10 +224,8 @@ func rests(ctx context.Context, what string, changes func(context.Context) (bool
 		if changed {
 			since = time.Now()
 		}
-		if past := time.Since(since); past < quiet {
-			return fmt.Errorf("the last write or difference was %s ago", past.Round(time.Millisecond))
-		}
-		return nil
+		past := time.Since(since)
+		return expect(past >= quiet, "the last write or difference was %s ago", past.Round(time.Millisecond))
 	})
 }
 

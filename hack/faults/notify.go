@@ -121,10 +121,8 @@ func withReceiver(play step) step {
 func told(release int64, types ...string) step {
 	return func(ctx context.Context, s *stage) error {
 		return until(ctx, fmt.Sprintf("the events of release %d", release), func(context.Context) error {
-			if found := s.inbox.of(release); !slices.Equal(found, types) {
-				return fmt.Errorf("there are %v instead of %v", found, types)
-			}
-			return nil
+			found := s.inbox.of(release)
+			return expect(slices.Equal(found, types), "there are %v instead of %v", found, types)
 		})
 	}
 }
@@ -138,9 +136,8 @@ func allTold(ctx context.Context, s *stage) error {
 			return err
 		}
 		status := &subscription.Status
-		if len(status.Delivered) != 7 || status.Pending > 0 || status.Dropped > 0 || status.FailingSince != nil || len(status.ToldFailures) > 0 {
-			return fmt.Errorf("its status has %d delivered, %d pending and %d dropped events", len(status.Delivered), status.Pending, status.Dropped)
-		}
-		return nil
+		return expect(
+			len(status.Delivered) == 7 && status.Pending == 0 && status.Dropped == 0 && status.FailingSince == nil && len(status.ToldFailures) == 0,
+			"its status has %d delivered, %d pending and %d dropped events", len(status.Delivered), status.Pending, status.Dropped)
 	})
 }

@@ -18,8 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,10 +93,7 @@ func twoSteps(edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
 func awaitsApproval(ctx context.Context, s *stage) error {
 	return awaits("a release that awaits its approval", func(_ context.Context, s seen) error {
 		paced := meta.FindStatusCondition(s.record.Status.Conditions, appv1alpha1.ConditionPaced)
-		if paced == nil || paced.Reason != appv1alpha1.ReasonAwaitingApproval {
-			return fmt.Errorf("its condition Paced is %v", paced)
-		}
-		return nil
+		return expect(paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval, "its condition Paced is %v", paced)
 	})(ctx, s)
 }
 
@@ -124,9 +119,7 @@ func approve(ctx context.Context, s *stage) error {
 func unpaced(ctx context.Context, s *stage) error {
 	return awaits("a workload without its pace", func(_ context.Context, s seen) error {
 		annotations := s.object.GetAnnotations()
-		if appv1alpha1.PacedOf(annotations, decide.ReleaseNumber(annotations)) != nil || s.kind.Rollout(s.object).Paused {
-			return errors.New("it is still paced")
-		}
-		return nil
+		paced := appv1alpha1.PacedOf(annotations, decide.ReleaseNumber(annotations))
+		return expect(paced == nil && !s.kind.Rollout(s.object).Paused, "it is still paced")
 	})(ctx, s)
 }

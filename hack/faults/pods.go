@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,7 @@ func pending(ctx context.Context, s *stage) error {
 				return fmt.Errorf("pod %s is only %s old", pods[i].Name, age)
 			}
 		}
-		if len(pods) != replicas {
-			return fmt.Errorf("there are %d of %d", len(pods), replicas)
-		}
-		return nil
+		return expect(len(pods) == replicas, "there are %d of %d", len(pods), replicas)
 	})
 }
 
@@ -91,10 +89,7 @@ func ready(count int) step {
 func replaced(ctx context.Context, s *stage) error {
 	return until(ctx, "the next pod of the rollout", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodRunning)
-		if err == nil && len(pods) != 1 {
-			err = fmt.Errorf("%d pods are running and not ready", len(pods))
-		}
-		return err
+		return cmp.Or(err, expect(len(pods) == 1, "%d pods are running and not ready", len(pods)))
 	})
 }
 
@@ -102,9 +97,7 @@ func replaced(ctx context.Context, s *stage) error {
 func held(ctx context.Context, s *stage) error {
 	return awaits("a rollout that is held", func(_ context.Context, s seen) error {
 		paused := s.kind.Rollout(s.object).Paused
-		if held := s.object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !paused || held != strconv.FormatInt(s.record.Spec.Release, 10) {
-			return fmt.Errorf("paused is %t, the hold %q", paused, held)
-		}
-		return nil
+		held := s.object.GetAnnotations()[appv1alpha1.AnnotationHeld]
+		return expect(paused && held == strconv.FormatInt(s.record.Spec.Release, 10), "paused is %t, the hold %q", paused, held)
 	})(ctx, s)
 }

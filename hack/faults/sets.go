@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,17 +146,11 @@ func checked(batch int64) step {
 // parked waits until all pods of a StatefulSet came back as before its parked release, whose template stays.
 func parked(ctx context.Context, s *stage) error {
 	return awaits("a parked release", func(_ context.Context, s seen) error {
-		set, ok := s.object.(*appsv1.StatefulSet)
-		switch {
-		case !ok:
-			return fmt.Errorf("it is a %T", s.object)
-		case !meta.IsStatusConditionTrue(s.record.Status.Conditions, appv1alpha1.ConditionParked):
-			return errors.New("the condition Parked isn't true")
-		case set.Spec.Template.Annotations == nil:
-			return errors.New("the template is not that of the release")
-		case set.Status.ObservedGeneration != set.Generation || set.Status.UpdatedReplicas != 0 || set.Status.ReadyReplicas != parkedReplicas:
-			return fmt.Errorf("%d pods are of the release, %d of any are ready", set.Status.UpdatedReplicas, set.Status.ReadyReplicas)
-		}
-		return nil
+		status, template := s.object.(*appsv1.StatefulSet).Status, s.object.(*appsv1.StatefulSet).Spec.Template
+		isParked := meta.IsStatusConditionTrue(s.record.Status.Conditions, appv1alpha1.ConditionParked)
+		observed := status.ObservedGeneration == s.object.GetGeneration()
+		return expect(isParked && template.Annotations != nil && observed && status.UpdatedReplicas == 0 && status.ReadyReplicas == parkedReplicas,
+			"the condition Parked is %t, the annotations of the template are %v, its status was observed %t, %d pods are of the release, %d of any are ready",
+			isParked, template.Annotations, observed, status.UpdatedReplicas, status.ReadyReplicas)
 	})(ctx, s)
 }

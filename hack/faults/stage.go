@@ -101,6 +101,14 @@ func until(ctx context.Context, what string, holds func(context.Context) error) 
 	return lab.Until(ctx, patience, what, holds)
 }
 
+// expect returns an error unless something holds.
+func expect(holds bool, format string, found ...any) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(format, found...)
+}
+
 // write acts as a user, repeatedly if the API server fails.
 func (s *stage) write(ctx context.Context, what string, act func(context.Context) error) error {
 	var refused error
@@ -128,11 +136,10 @@ func (s *stage) createReady(ctx context.Context, object client.Object, ready fun
 		return err
 	}
 	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
-		err := s.Kube.Get(ctx, client.ObjectKeyFromObject(object), object)
-		if err == nil && !ready() {
-			err = errors.New("it isn't ready")
+		if err := s.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
 		}
-		return err
+		return expect(ready(), "it isn't ready")
 	})
 }
 
@@ -239,23 +246,16 @@ func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload)
 func suspended(release int64) step {
 	return awaits(fmt.Sprintf("the suspension by release %d", release), func(_ context.Context, s seen) error {
 		_, suspended := s.object.GetLabels()[appv1alpha1.LabelSuspend]
-		if s.record.Spec.Release != release || s.record.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
-			return fmt.Errorf("the workload is at release %d with status %q, suspended %t", s.record.Spec.Release, s.record.Status.Status, suspended)
-		}
-		return nil
+		return expect(s.record.Spec.Release == release && s.record.Status.Status == appv1alpha1.ChangeWorkloadSuspend && suspended,
+			"the workload is at release %d with status %q, suspended %t", s.record.Spec.Release, s.record.Status.Status, suspended)
 	})
 }
 
 // denied makes a release that has to be denied, because the workload is suspended.
 func denied(ctx context.Context, s *stage) error {
 	err := s.patch(ctx, "the denial of a release", template("denied", ""))
-	if err == nil {
-		return errors.New("a release of the suspended workload was admitted")
-	}
-	if !strings.Contains(err.Error(), s.phrase()+" is suspended") {
-		return fmt.Errorf("a release of the suspended workload should be denied for that: %w", err)
-	}
-	return nil
+	return expect(err != nil && strings.Contains(err.Error(), s.phrase()+" is suspended"),
+		"a release of the suspended workload should be denied for that: %v", err)
 }
 
 // judges sets the verdict of the n-th batch of the current release, as a user would.
