@@ -98,13 +98,10 @@ func (h *half) run(ctx context.Context) error {
 
 // choose selects the scenarios to play, and the plans to try if not all are.
 func (h *half) choose() (err error) {
-	if h.only, err = h.opts.plans(); err != nil {
-		return err
-	}
-	all := len(h.only) == 0
+	all := len(h.opts.only) == 0
 	h.scenarios, h.references = map[string]scenario{}, map[string]state.Reference{}
 	for _, scenario := range scenarios() {
-		wanted := all && selects(h.opts.scenarios, scenario.name) || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
+		wanted := all && selects(h.opts.scenarios, scenario.name) || slices.ContainsFunc(h.opts.only, func(plan plan) bool { return plan.scenario == scenario.name })
 		if scenario.checked != h.checked || !wanted {
 			continue
 		}
@@ -118,7 +115,11 @@ func (h *half) choose() (err error) {
 		}
 		h.scenarios[scenario.name] = scenario
 	}
-	h.only = slices.DeleteFunc(h.only, func(plan plan) bool { return h.scenarios[plan.scenario].name == "" })
+	for _, plan := range h.opts.only {
+		if _, ours := h.scenarios[plan.scenario]; ours {
+			h.only = append(h.only, plan)
+		}
+	}
 	return nil
 }
 
@@ -187,7 +188,7 @@ func (h *half) tryWrites(ctx context.Context, what string, plans []plan, paralle
 }
 
 func (h *half) tryViews(ctx context.Context) {
-	for _, plan := range h.wanted(viewPlans()) {
+	for _, plan := range h.wanted(viewPlans("")) {
 		h.results = append(h.results, h.disturb(ctx, h.under(plan.disturbance), plan.disturbance)...)
 	}
 	h.tellTime("views")

@@ -41,23 +41,60 @@ func main() {
 // options select what to test.
 type options struct {
 	manager, config, out string
-	scenarios, only      string
-	faults               string
-	share                share
-	parallel             int
+	// scenarios and faults are names, empty for all.
+	scenarios, faults []string
+	only              []plan
+	share             share
+	parallel          int
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
+	var known []string
+	for _, scenario := range scenarios() {
+		known = append(known, scenario.name)
+	}
 	flags.StringVar(&o.manager, "manager", "bin/manager", "`program` of the manager")
 	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` to write the results to")
-	flags.StringVar(&o.scenarios, "scenarios", "", "`names` of the scenarios to play, separated by commas; empty: all")
-	flags.StringVar(&o.faults, "faults", "", "`kinds` of faults to inject, by the columns of the table, separated by commas; empty: all")
-	flags.StringVar(&o.only, "only", "", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all")
+	flags.Func("scenarios", "`names` of the scenarios to play, separated by commas; empty: all", names(&o.scenarios, known))
+	flags.Func("faults", "`kinds` of faults to inject, by the columns of the table, separated by commas; empty: all", names(&o.faults, classes()))
+	flags.Func("only", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all", o.limit)
 	flags.IntVar(&o.share.every, "sample", 1, "run every `n`-th plan")
 	flags.IntVar(&o.share.part, "part", middle, "with --sample, the `number` of the part of all plans to run, from 0 to n-1, which are all of them; -1: the one in the middle")
 	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
 }
+
+// limit limits the plans to some.
+func (o *options) limit(list string) error {
+	for name := range separated(list) {
+		parsed, err := parsePlan(name)
+		if err != nil {
+			return err
+		}
+		o.only = append(o.only, parsed)
+	}
+	return nil
+}
+
+// names returns the parser of a list of known names.
+func names(into *[]string, known []string) func(string) error {
+	return func(list string) error {
+		*into = slices.Collect(separated(list))
+		for _, name := range *into {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("there is no %q among %s", name, strings.Join(known, ", "))
+			}
+		}
+		return nil
+	}
+}
+
+func separated(list string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' })
+}
+
+// selects reports whether a list has a name. An empty one has all.
+func selects(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }
 
 func (o *options) validate() error {
 	if o.share.every < 1 || o.parallel < 1 {
@@ -66,39 +103,5 @@ func (o *options) validate() error {
 	if o.share.part < middle || o.share.part >= o.share.every {
 		return errors.New("--part must be from 0 to one less than --sample")
 	}
-	for name := range named(o.scenarios) {
-		if !slices.ContainsFunc(scenarios(), func(known scenario) bool { return known.name == name }) {
-			return fmt.Errorf("there is no scenario %q", name)
-		}
-	}
-	for name := range named(o.faults) {
-		if !slices.Contains(classes(), name) {
-			return fmt.Errorf("there is no fault %q", name)
-		}
-	}
-	_, err := o.plans()
-	return err
-}
-
-// named returns the names in a list.
-func named(list string) iter.Seq[string] {
-	return strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' })
-}
-
-// selects reports whether a list has a name. An empty one has all.
-func selects(list, name string) bool {
-	return list == "" || slices.Contains(slices.Collect(named(list)), name)
-}
-
-// plans returns the plans of --only.
-func (o *options) plans() ([]plan, error) {
-	var plans []plan
-	for name := range named(o.only) {
-		parsed, err := parsePlan(name)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, parsed)
-	}
-	return plans, nil
+	return nil
 }

@@ -18,6 +18,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,40 +59,27 @@ func (p plan) class() string {
 	return string(p.disturbance.View)
 }
 
+// parsePlan returns the plan of a name.
 func parsePlan(name string) (plan, error) {
 	first, last := strings.Index(name, "/"), strings.LastIndex(name, "/")
 	if first == last {
 		return plan{}, fmt.Errorf("%q is not a plan: expected a name like \"walkthrough/patch changepods/status#2/killed-after\"", name)
 	}
-	parsed := plan{scenario: name[:first]}
-	what, how := name[first+1:last], name[last+1:]
-	if what == classTrouble {
-		var err error
-		parsed.trouble, err = findTrouble(parsed.scenario, how)
-		return parsed, err
-	}
-	for _, view := range proxy.Views() {
-		resource, found := strings.CutPrefix(what, string(view)+" ")
-		if !found {
-			continue
+	scenario := name[:first]
+	for _, known := range slices.Concat(troublePlans(scenarios(), share{every: 1}), viewPlans(scenario)) {
+		if known.String() == name {
+			return known, nil
 		}
-		period, err := time.ParseDuration(how)
-		if err != nil {
-			return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
-		}
-		parsed.disturbance = disturb(view, resource, period)
-		return parsed, nil
 	}
-	position, err := proxy.ParsePosition(what)
+	position, err := proxy.ParsePosition(name[first+1 : last])
 	if err != nil {
 		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 	}
-	mode, err := proxy.ParseMode(how)
+	mode, err := proxy.ParseMode(name[last+1:])
 	if err != nil {
 		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 	}
-	parsed.fault = &proxy.Fault{Position: position, Mode: mode}
-	return parsed, nil
+	return plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, nil
 }
 
 // heldInAll is about how long a view is stale in one run in total.
@@ -139,14 +127,14 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 	return plans
 }
 
-// viewPlans returns the disturbances of each resource that the manager watches, in no scenario yet.
-func viewPlans() (plans []plan) {
+// viewPlans returns the disturbances of each resource that the manager watches.
+func viewPlans(scenario string) (plans []plan) {
 	for _, kind := range []proxy.Disturbance{
 		{View: proxy.Stale, For: time.Second}, {View: proxy.Stale, For: 3 * time.Second}, {View: proxy.Stale, For: 10 * time.Second},
 		{View: proxy.Unobserved, For: time.Second}, {View: proxy.Replay},
 	} {
 		for _, resource := range watched() {
-			plans = append(plans, plan{disturbance: disturb(kind.View, resource, kind.For)})
+			plans = append(plans, plan{scenario: scenario, disturbance: disturb(kind.View, resource, kind.For)})
 		}
 	}
 	return plans

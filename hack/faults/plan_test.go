@@ -17,6 +17,9 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
+	"flag"
+	"io"
 	"maps"
 	"slices"
 	"testing"
@@ -67,7 +70,7 @@ func TestWritePlansHaveEveryFaultForEachPosition(t *testing.T) {
 func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 	g := NewWithT(t)
 	seen := map[string][]string{}
-	for _, plan := range viewPlans() {
+	for _, plan := range viewPlans("stuck") {
 		disturbance := plan.disturbance
 		name := string(disturbance.View)
 		if disturbance.View == proxy.Stale {
@@ -112,7 +115,7 @@ func TestSampleIsSpreadOverThePlans(t *testing.T) {
 
 func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 	g, views := NewWithT(t), map[proxy.View]bool{}
-	for _, plan := range sample(viewPlans(), share{every: 5, part: middle}) {
+	for _, plan := range sample(viewPlans("stuck"), share{every: 5, part: middle}) {
 		views[plan.disturbance.View] = true
 	}
 	g.Expect(views).To(HaveLen(3))
@@ -132,16 +135,21 @@ func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
 }
 
 func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
+	parsed := func(args ...string) error {
+		var opts options
+		flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		opts.bind(flags)
+		return cmp.Or(flags.Parse(args), opts.validate())
+	}
 	g := NewWithT(t)
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1}).validate()).To(Succeed())
-	g.Expect((&options{share: share{every: 0, part: middle}, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
-	g.Expect((&options{share: share{every: 40, part: 39}, parallel: 1}).validate()).To(Succeed())
-	g.Expect((&options{share: share{every: 40, part: 40}, parallel: 1}).validate()).To(MatchError("--part must be from 0 to one less than --sample"))
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, scenarios: "park,statefulset"}).validate()).To(Succeed())
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, scenarios: "park,walk"}).validate()).To(MatchError(`there is no scenario "walk"`))
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, faults: "stale,500"}).validate()).To(Succeed())
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, faults: "stale,all"}).validate()).To(MatchError(`there is no fault "all"`))
-	g.Expect((&options{share: share{every: 1, part: middle}, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
+	g.Expect(parsed()).To(Succeed())
+	g.Expect(parsed("--sample=40", "--part=39", "--scenarios=park,statefulset", "--faults=stale,500", "--only=walkthrough/stale pods/3s")).To(Succeed())
+	g.Expect(parsed("--sample=0")).To(MatchError("--sample and --parallel must be at least 1"))
+	g.Expect(parsed("--sample=40", "--part=40")).To(MatchError("--part must be from 0 to one less than --sample"))
+	g.Expect(parsed("--scenarios=park,walk")).To(MatchError(ContainSubstring(`there is no "walk" among walkthrough, stuck, `)))
+	g.Expect(parsed("--faults=stale,all")).To(MatchError(ContainSubstring(`there is no "all" among killed-before, `)))
+	g.Expect(parsed("--only=walkthrough")).To(MatchError(ContainSubstring("is not a plan")))
 }
 
 func TestChooseTakesTheNamedScenarios(t *testing.T) {
@@ -150,11 +158,12 @@ func TestChooseTakesTheNamedScenarios(t *testing.T) {
 		chosen []string
 	}{
 		{options{}, []string{"checks", "checks-asked", "checks-blind", "checks-compared", "crash", "daemonset", "declared", "first-nodes", "freeze", "held", "late", "notify", "park", "park-on-fail", "rollback", "statefulset", "steps", "steps-before", "steps-nodes", "steps-partition", "stuck", "thaw", "undeclared", "undo", "walkthrough"}},
-		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
-		{options{only: "park/delete pods#1/500"}, []string{"park"}},
+		{options{scenarios: []string{"park", "statefulset", "server"}}, []string{"park", "statefulset"}},
+		{options{only: []plan{{scenario: "park"}, {scenario: "server"}}}, []string{"park"}},
 	} {
 		g, h := NewWithT(t), &half{opts: row.opts}
 		g.Expect(h.choose()).To(Succeed())
 		g.Expect(slices.Sorted(maps.Keys(h.scenarios))).To(Equal(row.chosen))
+		g.Expect(len(h.only)).To(Equal(min(len(row.opts.only), 1)), "the other half has the other plan")
 	}
 }

@@ -48,18 +48,6 @@ const (
 	outage = 10 * time.Second
 )
 
-// findTrouble returns a trouble by the name of its scenario and its own.
-func findTrouble(scenario, name string) (*trouble, error) {
-	for _, known := range scenarios() {
-		for i := range known.troubles {
-			if known.name == scenario && known.troubles[i].name == name {
-				return &known.troubles[i], nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("scenario %q has no trouble %q", scenario, name)
-}
-
 // moment is when the trouble of a plan strikes, if it has one.
 func moment(ctx context.Context, s *stage) error {
 	if s.trouble == nil {
