@@ -18,12 +18,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
+	"gomodules.xyz/jsonpatch/v2"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -80,20 +82,16 @@ func (h *half) inject(ctx context.Context) error {
 
 // injector is the webhook: it adds its annotation to a pod template without it.
 func injector(_ context.Context, request admission.Request) admission.Response {
-	deployment, at := &unstructured.Unstructured{}, []string{"spec", "template", "metadata", "annotations"}
-	if err := deployment.UnmarshalJSON(request.Object.Raw); err != nil {
+	var deployment appsv1.Deployment
+	if err := json.Unmarshal(request.Object.Raw, &deployment); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	annotations, _, err := unstructured.NestedStringMap(deployment.Object, at...)
-	if err != nil || annotations[injectedAnnotation] != "" {
-		return admission.Allowed("")
+	const at = "/spec/template/metadata/annotations"
+	switch annotations := deployment.Spec.Template.Annotations; {
+	case annotations == nil:
+		return admission.Patched("", jsonpatch.NewOperation("add", at, map[string]string{injectedAnnotation: "true"}))
+	case annotations[injectedAnnotation] == "":
+		return admission.Patched("", jsonpatch.NewOperation("add", at+"/"+injectedAnnotation, "true"))
 	}
-	if err := unstructured.SetNestedField(deployment.Object, "true", append(at, injectedAnnotation)...); err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
-	}
-	content, err := deployment.MarshalJSON()
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	return admission.PatchResponseFromRaw(request.Object.Raw, content)
+	return admission.Allowed("")
 }

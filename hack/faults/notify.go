@@ -51,44 +51,45 @@ func releasesAreTold() step {
 // inbox is a receiver of CDEvents. The zero value is empty.
 type inbox struct {
 	mutex sync.Mutex
-	known map[string]bool
-	// types are those of each release, in the order in which they came first.
-	types map[int64][]string
+	// events are in the order in which they came first.
+	events []event
+}
+
+// event is what is read of a CDEvent.
+type event struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Data struct {
+		CustomData struct {
+			Release int64 `json:"release"`
+		} `json:"customData"`
+	} `json:"data"`
 }
 
 // ServeHTTP takes an event. One that is known already is one that was sent again.
 func (i *inbox) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	var event struct {
-		ID   string `json:"id"`
-		Type string `json:"type"`
-		Data struct {
-			CustomData struct {
-				Release int64 `json:"release"`
-			} `json:"customData"`
-		} `json:"data"`
-	}
-	if err := json.NewDecoder(request.Body).Decode(&event); err != nil || event.ID == "" {
+	var came event
+	if err := json.NewDecoder(request.Body).Decode(&came); err != nil || came.ID == "" {
 		http.Error(w, "no CloudEvent", http.StatusBadRequest)
 		return
 	}
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	if i.known[event.ID] {
-		return
+	if !slices.ContainsFunc(i.events, func(known event) bool { return known.ID == came.ID }) {
+		i.events = append(i.events, came)
 	}
-	if i.known == nil {
-		i.known, i.types = map[string]bool{}, map[int64][]string{}
-	}
-	i.known[event.ID] = true
-	release := event.Data.CustomData.Release
-	i.types[release] = append(i.types[release], event.Type)
 }
 
 // of returns the types of the events of a release, in the order in which they came first.
-func (i *inbox) of(release int64) []string {
+func (i *inbox) of(release int64) (types []string) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	return slices.Clone(i.types[release])
+	for _, event := range i.events {
+		if event.Data.CustomData.Release == release {
+			types = append(types, event.Type)
+		}
+	}
+	return types
 }
 
 // withReceiver returns a play with a ChangeSubscription that tells a receiver of its own all events of the namespace.

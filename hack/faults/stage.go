@@ -58,6 +58,8 @@ type stage struct {
 	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
 	trouble *trouble
 	struck  bool
+	// late is when the pods that don't run at that moment are certainly late.
+	late time.Time
 	// revision is the resourceVersion to which a past view returns.
 	revision string
 	// source is where the manager asks for metrics, nil before it does.

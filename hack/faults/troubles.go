@@ -57,6 +57,9 @@ func moment(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
+	if err := s.findLate(ctx); err != nil {
+		return err
+	}
 	if err := s.trouble.strike(ctx, s); err != nil {
 		return fmt.Errorf("injecting %s: %w", s.trouble.name, err)
 	}
@@ -88,37 +91,22 @@ func (s *stage) deployment(ctx context.Context) (state.State, error) {
 
 // stalePods starts the pods while the manager doesn't see it, until they would be late.
 func stalePods(ctx context.Context, s *stage) error {
-	late, err := s.late(ctx)
-	if err != nil {
-		return err
-	}
 	s.api.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: patience, Times: 1})
 	defer s.api.Disturb(proxy.Disturbance{})
-	return errors.Join(runPods(ctx, s), lab.Pause(ctx, time.Until(late)))
+	return errors.Join(runPods(ctx, s), lab.Pause(ctx, time.Until(s.late)))
 }
 
 // apiServerAway stops the API server until pods would be late, and starts them a moment after it is back.
 func apiServerAway(ctx context.Context, s *stage) error {
-	late, err := s.late(ctx)
-	if err != nil {
-		return err
-	}
 	if err := s.StopAPIServer(ctx); err != nil {
 		return err
 	}
-	if long := time.Now().Add(outage); long.After(late) {
-		late = long
-	}
-	return errors.Join(lab.Pause(ctx, time.Until(late)), s.StartAPIServer(ctx), runPodsSoon(ctx, s))
+	return errors.Join(lab.Pause(ctx, max(outage, time.Until(s.late))), s.StartAPIServer(ctx), runPodsSoon(ctx, s))
 }
 
 // managerAway stops the manager until pods would be late, and starts them a moment after it is back.
 func managerAway(ctx context.Context, s *stage) error {
-	late, err := s.late(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return lab.Pause(ctx, time.Until(late)) }), runPodsSoon(ctx, s))
+	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return lab.Pause(ctx, time.Until(s.late)) }), runPodsSoon(ctx, s))
 }
 
 // runPodsSoon gives the manager some time before the pods start, and some after that.
@@ -178,14 +166,13 @@ func remember(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// late returns the time at which pods that don't run are certainly late.
-func (s *stage) late(ctx context.Context) (time.Time, error) {
+// findLate finds the time at which pods that don't run are certainly late.
+func (s *stage) findLate(ctx context.Context) error {
 	pods, err := s.idle(ctx, corev1.PodPending)
-	var last time.Time
 	for i := range pods {
-		if created := pods[i].CreationTimestamp.Time; created.After(last) {
-			last = created
+		if late := pods[i].CreationTimestamp.Add(stuckAfter + beyond); late.After(s.late) {
+			s.late = late
 		}
 	}
-	return last.Add(stuckAfter + beyond), err
+	return err
 }
