@@ -132,7 +132,7 @@ func (h *half) enter(plan plan) *stage {
 		trouble: plan.trouble, killed: h.keeper.kills.Load(),
 	}
 	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
-	if plan.fault != nil && plan.fault.Verb == verbCall {
+	if plan.fault != nil && plan.fault.Verb == proxy.VerbCall {
 		forAPI, forServer = nil, plan.fault
 	}
 	for _, ledger := range s.ledgers() {
@@ -195,7 +195,7 @@ func (s *stage) compare(ctx context.Context, plan plan) (differences []string) {
 	writes := -1
 	err := rests(ctx, "the end state", func(ctx context.Context) (bool, error) {
 		abandoned := s.keeper.kills.Load() - s.killed
-		if plan.fault != nil && beginsCheck(plan.fault.Resource) {
+		if plan.fault != nil && plan.fault.BeginsCheck() {
 			abandoned++ // after a lost answer, the server can't be asked whether a check has begun
 		}
 		found, err := s.look(ctx, abandoned)

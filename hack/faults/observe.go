@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -109,18 +110,16 @@ func masks(namespace string) state.Masks {
 // look returns the state of the namespace, and the work of the manager and AlterShield Server for it. abandoned is the number of
 // checks that may have begun unnecessarily.
 func (s *stage) look(ctx context.Context, abandoned int64) (state.State, error) {
-	found, hidden, family := state.State{}, masks(s.namespace), newFamily()
+	found, hidden, all := state.State{}, masks(s.namespace), []unstructured.Unstructured{}
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err := s.watched.List(ctx, list, client.InNamespace(s.namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 		}
+		all = append(all, list.Items...)
 		for i := range list.Items {
-			family.add(&list.Items[i])
 			object := pick(list.Items[i].Object, kind.fields)
-			dropMessages(object)
-			dropLate(object)
 			if kind.nameless {
 				found.Count(kind.Kind, object, hidden)
 			} else {
@@ -128,7 +127,7 @@ func (s *stage) look(ctx context.Context, abandoned int64) (state.State, error) 
 			}
 		}
 	}
-	if err := family.orphan(); err != nil {
+	if err := orphan(all); err != nil {
 		return nil, err
 	}
 	for what, count := range made(s.api.Records(s.namespace)) {
@@ -140,34 +139,26 @@ func (s *stage) look(ctx context.Context, abandoned int64) (state.State, error) 
 	return found, nil
 }
 
-// family is the objects of a namespace with their owners.
-type family struct {
-	present map[types.UID]bool
-	owners  map[types.UID]string
-}
-
-func newFamily() *family {
-	return &family{present: map[types.UID]bool{}, owners: map[types.UID]string{}}
-}
-
-func (f *family) add(object *unstructured.Unstructured) {
-	f.present[object.GetUID()] = object.GetDeletionTimestamp() == nil
-	for _, owner := range object.GetOwnerReferences() {
-		f.owners[owner.UID] = object.GetKind() + " " + object.GetName()
-	}
-}
-
 // orphan returns an error for an object whose owner is gone: the garbage collector takes seconds, and until then nothing is settled.
-func (f *family) orphan() error {
-	for owner, owned := range f.owners {
-		if !f.present[owner] {
-			return fmt.Errorf("%s waits to be removed with its owner", owned)
+func orphan(objects []unstructured.Unstructured) error {
+	present := sets.New[types.UID]()
+	for i := range objects {
+		if objects[i].GetDeletionTimestamp() == nil {
+			present.Insert(objects[i].GetUID())
+		}
+	}
+	for i := range objects {
+		for _, owner := range objects[i].GetOwnerReferences() {
+			if !present.Has(owner.UID) {
+				return fmt.Errorf("%s %s waits to be removed with its owner", objects[i].GetKind(), objects[i].GetName())
+			}
 		}
 	}
 	return nil
 }
 
-// pick copies some fields of an object.
+// pick copies some fields of an object, without the messages of conditions. Of a suspended release it leaves only the pods that failed: as long as
+// the status stays the same, the others are updated minutes later.
 func pick(object map[string]any, fields []string) map[string]any {
 	kept := map[string]any{}
 	for _, field := range fields {
@@ -175,30 +166,19 @@ func pick(object map[string]any, fields []string) map[string]any {
 			kept[field] = value
 		}
 	}
-	return kept
-}
-
-// dropMessages reduces conditions to their type, status and reason.
-func dropMessages(object map[string]any) {
-	status, _ := object["status"].(map[string]any)
+	status, _ := kept["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
 	for _, condition := range conditions {
 		if fields, ok := condition.(map[string]any); ok {
 			delete(fields, "message")
 		}
 	}
-}
-
-// dropLate reduces the pods of a suspended release to those that failed: as long as the status stays the same, the others are updated
-// minutes later.
-func dropLate(object map[string]any) {
-	status, _ := object["status"].(map[string]any)
-	if status["status"] != string(appv1alpha1.ChangeWorkloadSuspend) {
-		return
+	if status["status"] == string(appv1alpha1.ChangeWorkloadSuspend) {
+		for _, late := range []string{"defensePreparingPods", "defenseCheckingPods", "defenseCheckPassPods", "counts"} {
+			delete(status, late)
+		}
 	}
-	for _, late := range []string{"defensePreparingPods", "defenseCheckingPods", "defenseCheckPassPods", "counts"} {
-		delete(status, late)
-	}
+	return kept
 }
 
 // made counts the objects created and deleted, by kind.

@@ -19,7 +19,6 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,25 +61,23 @@ func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
 	}
 }
 
-func TestPickAndDropMessagesKeepWhatIsCompared(t *testing.T) {
+func TestPickKeepsWhatIsCompared(t *testing.T) {
 	g := NewWithT(t)
 	object := pick(map[string]any{
 		"metadata": map[string]any{"name": "web", "labels": map[string]any{"app": "web"}},
 		"status":   map[string]any{"conditions": []any{map[string]any{"type": "Verified", "message": "on the way"}}},
 	}, []string{"metadata.labels", "status", "spec"})
-	dropMessages(object)
 	g.Expect(object).To(Equal(map[string]any{
 		"metadata.labels": map[string]any{"app": "web"},
 		"status":          map[string]any{"conditions": []any{map[string]any{"type": "Verified"}}},
 	}))
 }
 
-func TestDropLateKeepsOnlyTheFailedPodsOfASuspendedRelease(t *testing.T) {
+func TestPickKeepsOnlyTheFailedPodsOfASuspendedRelease(t *testing.T) {
 	g := NewWithT(t)
 	in := func(phase string) map[string]any {
-		object := map[string]any{"status": map[string]any{"status": phase, "counts": "1", "defenseCheckFailPods": "2", "defenseCheckPassPods": "3"}}
-		dropLate(object)
-		return object
+		status := map[string]any{"status": phase, "counts": "1", "defenseCheckFailPods": "2", "defenseCheckPassPods": "3"}
+		return pick(map[string]any{"status": status}, []string{"status"})
 	}
 	g.Expect(in("Suspend")).To(Equal(map[string]any{"status": map[string]any{"status": "Suspend", "defenseCheckFailPods": "2"}}))
 	g.Expect(in("Success")["status"]).To(HaveLen(4))
@@ -96,52 +93,18 @@ func TestMadeCountsWhatSucceeded(t *testing.T) {
 	})).To(Equal(map[string]int{"creates changepods": 2, "deletes changepods": 1}))
 }
 
-func TestFamilyHasAnOrphanWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
+func TestOrphanIsAnObjectWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
 	g := NewWithT(t)
-	owner, owned := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	owner, owned := unstructured.Unstructured{Object: map[string]any{}}, unstructured.Unstructured{Object: map[string]any{}}
 	owner.SetUID("1")
 	owned.SetUID("2")
 	owned.SetKind("ChangePod")
 	owned.SetName("web--x--1")
 	owned.SetOwnerReferences([]metav1.OwnerReference{{UID: "1"}})
-	found := newFamily()
-	found.add(owned)
-	g.Expect(found.orphan()).To(MatchError("ChangePod web--x--1 waits to be removed with its owner"))
-	found.add(owner)
-	g.Expect(found.orphan()).To(Succeed())
-}
-
-func TestIsCallGivesThePositionInTheNamespaceOfTheOrder(t *testing.T) {
-	g := NewWithT(t)
-	request := httptest.NewRequest(http.MethodPost, "/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(`{"bizExecOrderId":"default/shop/web/0a/1"}`))
-	write, is := isCall(request)
-	g.Expect(is).To(BeTrue())
-	g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "submitChangeExecOrder"}))
-	again, _ := isCall(request)
-	g.Expect(again).To(Equal(write), "the body is still there")
-	for path, body := range map[string]string{
-		"/openapi/v1/exe/retrieveChangeCheck":   `{"bizExecOrderId":"default/shop/web/0a/1"}`,
-		"/openapi/v1/heartbeat/config":          "",
-		"/openapi/v1/exe/submitChangeExecOrder": "no JSON",
-	} {
-		_, is := isCall(httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
-		g.Expect(is).To(BeFalse(), path)
-	}
-}
-
-func TestIsCallGivesThePositionInTheNamespaceOfAQuery(t *testing.T) {
-	g := NewWithT(t)
-	for form, expected := range map[string]bool{
-		"query=" + url.QueryEscape(`sum by (pod) (errors_total{code="500",namespace="shop",pod=~"web-.+"})`) + "&step=10": true,
-		"query=" + url.QueryEscape("vector(1)"): false,
-		"query=%":                               false,
-	} {
-		write, is := isCall(httptest.NewRequest(http.MethodPost, "/api/v1/query_range", strings.NewReader(form)))
-		g.Expect(is).To(Equal(expected), form)
-		if is {
-			g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "query_range"}))
-		}
-	}
+	g.Expect(orphan([]unstructured.Unstructured{owned})).To(MatchError("ChangePod web--x--1 waits to be removed with its owner"))
+	g.Expect(orphan([]unstructured.Unstructured{owned, owner})).To(Succeed())
+	owner.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	g.Expect(orphan([]unstructured.Unstructured{owned, owner})).NotTo(Succeed())
 }
 
 func TestRelayDeliversACallbackUntilItIsTaken(t *testing.T) {
@@ -159,10 +122,10 @@ func TestRelayDeliversACallbackUntilItIsTaken(t *testing.T) {
 	relayed := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
 	relayed.Header.Set("Sign", "signed")
 	answer := httptest.NewRecorder()
-	newRelay(t.Context(), manager.URL).ServeHTTP(answer, relayed)
+	relay{t.Context(), manager.URL}.ServeHTTP(answer, relayed)
 	g.Expect(answer.Body.String()).To(Equal(`{"success":true}`))
 	g.Eventually(told.Load).Should(BeEquivalentTo(3))
-	g.Consistently(told.Load).WithTimeout(3 * tellEvery).Should(BeEquivalentTo(3))
+	g.Consistently(told.Load).WithTimeout(3 * lab.Glance).Should(BeEquivalentTo(3))
 }
 
 func TestMasksMakeTheStatesOfTwoNamespacesTheSame(t *testing.T) {

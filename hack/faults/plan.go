@@ -118,7 +118,7 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 	var plans []plan
 	for _, mode := range proxy.Modes() {
 		for _, position := range positions {
-			if mode == proxy.Conflict && position.Verb == verbCall {
+			if mode == proxy.Conflict && position.Verb == proxy.VerbCall {
 				continue // AlterShield Server has no conflicts
 			}
 			plans = append(plans, plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}})

@@ -23,7 +23,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -124,7 +123,7 @@ func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
 	g := NewWithT(t)
 	record := func(verb, resource string, nth int) proxy.Record {
-		return proxy.Record{Position: proxy.Position{Verb: verb, Resource: resource, Nth: nth}, Status: 200, Time: time.Now()}
+		return proxy.Record{Position: proxy.Position{Verb: verb, Resource: resource, Nth: nth}, Status: 200}
 	}
 	found := positions(
 		[]proxy.Record{record("create", "changepods", 1), record("patch", "pods", 1)},

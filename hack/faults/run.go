@@ -106,7 +106,7 @@ func (h *half) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: isCall, Kill: h.keeper.kill})
+	h.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: proxy.Call, Kill: h.keeper.kill})
 	if err := errors.Join(h.permit(ctx, "pod-deletion"), h.permit(ctx, "job-creation")); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (h *half) start(ctx context.Context) error {
 	}
 	h.keeper.operator = h.Operator
 	if h.checked {
-		address, err := serve(ctx, newRelay(ctx, h.Operator.CallbackURL()), anyPort, "")
+		address, err := serve(ctx, relay{ctx, h.Operator.CallbackURL()}, anyPort, "")
 		if err != nil {
 			return err
 		}

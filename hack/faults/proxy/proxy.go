@@ -49,7 +49,6 @@ type Record struct {
 	Position
 	// Status is the status of the server's answer: 0 if the write wasn't forwarded, or got no answer.
 	Status int
-	Time   time.Time
 }
 
 // Proxy forwards requests. Its methods are safe for concurrent use.
@@ -178,7 +177,7 @@ func (p *Proxy) begin(write Write) (index int, mode Mode) {
 	}
 	known.counts[write]++
 	at := Position{Verb: write.Verb, Resource: write.Resource, Nth: known.counts[write]}
-	known.records = append(known.records, Record{Position: at, Time: time.Now()})
+	known.records = append(known.records, Record{Position: at})
 	if known.fault != nil && !known.fired && known.fault.Position == at {
 		known.fired, mode = true, known.fault.Mode
 	}

@@ -223,6 +223,39 @@ func TestKubernetesWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
 	}
 }
 
+func TestCallGivesThePositionInTheNamespaceOfTheOrder(t *testing.T) {
+	g := NewWithT(t)
+	request := httptest.NewRequest(http.MethodPost, "/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(`{"bizExecOrderId":"default/shop/web/0a/1"}`))
+	write, is := proxy.Call(request)
+	g.Expect(is).To(BeTrue())
+	g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "submitChangeExecOrder"}))
+	again, _ := proxy.Call(request)
+	g.Expect(again).To(Equal(write), "the body is still there")
+	for path, body := range map[string]string{
+		"/openapi/v1/exe/retrieveChangeCheck":   `{"bizExecOrderId":"default/shop/web/0a/1"}`,
+		"/openapi/v1/heartbeat/config":          "",
+		"/openapi/v1/exe/submitChangeExecOrder": "no JSON",
+	} {
+		_, is := proxy.Call(httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+		g.Expect(is).To(BeFalse(), path)
+	}
+}
+
+func TestCallGivesThePositionInTheNamespaceOfAQuery(t *testing.T) {
+	g := NewWithT(t)
+	for form, expected := range map[string]bool{
+		"query=" + url.QueryEscape(`sum by (pod) (errors_total{code="500",namespace="shop",pod=~"web-.+"})`) + "&step=10": true,
+		"query=" + url.QueryEscape("vector(1)"): false,
+		"query=%":                               false,
+	} {
+		write, is := proxy.Call(httptest.NewRequest(http.MethodPost, "/api/v1/query_range", strings.NewReader(form)))
+		g.Expect(is).To(Equal(expected), form)
+		if is {
+			g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "query_range"}))
+		}
+	}
+}
+
 func TestParsePositionReadsAPositionAsItIsWritten(t *testing.T) {
 	g := NewWithT(t)
 	position, err := proxy.ParsePosition("patch changepods/status#2")

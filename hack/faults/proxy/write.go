@@ -17,10 +17,13 @@ limitations under the License.
 package proxy
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -31,6 +34,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
 // Write is a request that changes an object.
@@ -44,9 +49,8 @@ type Write struct {
 // Position is a write among those of a namespace, or of an object without one: the n-th of its verb and resource, from 1. Reconciles of several objects
 // run concurrently, so the order of all writes differs between runs; the order of writes of one kind is far more stable.
 type Position struct {
-	Verb     string `json:"verb"`
-	Resource string `json:"resource"`
-	Nth      int    `json:"nth"`
+	Verb, Resource string
+	Nth            int
 }
 
 // String returns a position in the format of ParsePosition.
@@ -72,6 +76,48 @@ func KubernetesWrite(request *http.Request) (Write, bool) {
 		return Write{}, false
 	}
 	return Write{Namespace: ledger, Verb: info.Verb, Resource: path.Join(info.Resource, info.Subresource)}, true
+}
+
+const (
+	// VerbCall is the verb of positions that are calls to AlterShield Server, or queries of a source.
+	VerbCall = "call"
+	// actionQuery is the call by which a check looks at metrics.
+	actionQuery = "query_range"
+)
+
+// Call returns the write of a request that changes state at AlterShield Server, or of a query of a source. The id of the order in a call begins
+// with the cluster and the namespace; a query selects series of one namespace.
+func Call(request *http.Request) (Write, bool) {
+	_, action, _ := strings.Cut(request.URL.Path, "/openapi/v1/exe/")
+	isQuery := path.Base(request.URL.Path) == actionQuery
+	if !isQuery && (action == "" || action == altershield.ActionRetrieveCheck) {
+		return Write{}, false
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return Write{}, false
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	namespace := ""
+	if isQuery {
+		action = actionQuery
+		form, _ := url.ParseQuery(string(body)) // one that can't be parsed has no query
+		_, after, _ := strings.Cut(form.Get("query"), `namespace="`)
+		namespace, _, _ = strings.Cut(after, `"`)
+	} else {
+		var named struct {
+			BizExecOrderID string `json:"bizExecOrderId"`
+		}
+		_ = json.Unmarshal(body, &named) // one that can't be parsed has no order
+		_, after, _ := strings.Cut(named.BizExecOrderID, "/")
+		namespace, _, _ = strings.Cut(after, "/")
+	}
+	return Write{Namespace: namespace, Verb: VerbCall, Resource: action}, namespace != ""
+}
+
+// BeginsCheck reports whether a call begins a check, of a batch or of an order. Each such call begins another one.
+func (p Position) BeginsCheck() bool {
+	return p.Resource == altershield.ActionStartBatch || p.Resource == altershield.ActionStartOrder
 }
 
 // infoOf reads a request as the API server does. It is empty for one that makes no sense.
