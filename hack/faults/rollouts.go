@@ -17,14 +17,22 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
@@ -152,5 +161,143 @@ func parked(ctx context.Context, s *stage) error {
 		return expect(isParked && template.Annotations != nil && observed && status.UpdatedReplicas == 0 && status.ReadyReplicas == parkedReplicas,
 			"the condition Parked is %t, the annotations of the template are %v, its status was observed %t, %d pods are of the release, %d of any are ready",
 			isParked, template.Annotations, observed, status.UpdatedReplicas, status.ReadyReplicas)
+	})(ctx, s)
+}
+
+// install installs the kind WebApp, puts it under change control, and runs its controller.
+func (h *half) install(ctx context.Context) error {
+	if err := h.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
+		return err
+	}
+	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
+	return nil
+}
+
+func ofDeclaredKinds() []scenario {
+	return []scenario{
+		// A release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes on once the
+		// verdict is withdrawn, is verified, and is rolled back on request.
+		{name: "declared", declared: true, play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
+			ready(1), checked(2), withdrawn(1), ready(1), verified(2), requestRollback, verified(3))},
+		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
+		{name: "undeclared", declared: true, objects: []string{"webapps.lab.altershield.io", kindsMutating, kindsValidating}, play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held,
+			undeclare, ready(1), ready(1))},
+	}
+}
+
+// kindsMutating and kindsValidating are the configurations of the webhooks of declared kinds.
+const (
+	kindsMutating   = "altershieldoperator-kinds-mutating-webhook-configuration"
+	kindsValidating = "altershieldoperator-kinds-validating-webhook-configuration"
+)
+
+// declare puts WebApps under change control, unless they are.
+func declare(ctx context.Context, s *stage) error {
+	controlled, err := webapp.Controlled()
+	if err != nil {
+		return err
+	}
+	return s.createReady(ctx, controlled, readyIn(&controlled.Status.Conditions))
+}
+
+// undeclare takes WebApps out of change control, and waits until the webhooks are no longer called for them.
+func undeclare(ctx context.Context, s *stage) error {
+	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: workload.ControlledKindName(s.kind)}}
+	if err := s.write(ctx, "the end of the ControlledKind", func(ctx context.Context) error {
+		return client.IgnoreNotFound(s.Kube.Delete(ctx, controlled))
+	}); err != nil {
+		return err
+	}
+	return until(ctx, "the end of the change control of "+controlled.Name, func(ctx context.Context) error {
+		if err := s.Kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
+			return cmp.Or(err, errors.New("its ControlledKind still exists"))
+		}
+		var mutating admissionregistrationv1.MutatingWebhookConfiguration
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		if err := errors.Join(
+			s.Kube.Get(ctx, client.ObjectKey{Name: kindsMutating}, &mutating), s.Kube.Get(ctx, client.ObjectKey{Name: kindsValidating}, &validating),
+		); err != nil {
+			return err
+		}
+		return expect(!strings.Contains(fmt.Sprint(mutating.Webhooks, validating.Webhooks), controlled.Name), "its webhooks are still called")
+	})
+}
+
+func createWebApp(ctx context.Context, s *stage) error {
+	return s.created(ctx, webapp.New(s.namespace, workloadName, heldReplicas))
+}
+
+// seenFor is the age at which the manager has certainly seen a pod.
+const seenFor = 2 * time.Second
+
+// idle returns the pods of a phase that aren't ready.
+func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, error) {
+	return lab.Idle(ctx, s.Kube, phase, client.InNamespace(s.namespace))
+}
+
+// pending waits until the manager has seen all pods of the new release, none of them started.
+func pending(ctx context.Context, s *stage) error {
+	return until(ctx, "pods that don't start", func(ctx context.Context) error {
+		pods, err := s.idle(ctx, corev1.PodPending)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if age := time.Since(pods[i].CreationTimestamp.Time); age < seenFor {
+				return fmt.Errorf("pod %s is only %s old", pods[i].Name, age)
+			}
+		}
+		return expect(len(pods) == replicas, "there are %d of %d", len(pods), replicas)
+	})
+}
+
+// runPods starts all pending pods instead of the kubelet. They aren't ready yet, so that the rollout isn't over.
+func runPods(ctx context.Context, s *stage) error {
+	return s.write(ctx, "the start of the pods", func(ctx context.Context) error {
+		pods, err := s.idle(ctx, corev1.PodPending)
+		for i := range pods {
+			err = errors.Join(err, lab.Report(ctx, s.Kube, &pods[i], false))
+		}
+		return err
+	})
+}
+
+// ready makes some of the running pods ready instead of the kubelet.
+func ready(count int) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.write(ctx, "pods that are ready", func(ctx context.Context) error {
+			pods, err := s.idle(ctx, corev1.PodRunning)
+			if err != nil {
+				return err
+			}
+			if len(pods) < count {
+				return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
+			}
+			for i := range pods[:count] {
+				err = errors.Join(err, lab.Report(ctx, s.Kube, &pods[i], true))
+			}
+			return err
+		})
+	}
+}
+
+// replaced waits until the rollout waits for one more pod, which is running and not ready.
+func replaced(ctx context.Context, s *stage) error {
+	return until(ctx, "the next pod of the rollout", func(ctx context.Context) error {
+		pods, err := s.idle(ctx, corev1.PodRunning)
+		return cmp.Or(err, expect(len(pods) == 1, "%d pods are running and not ready", len(pods)))
+	})
+}
+
+// held waits until the operator has paused the rollout.
+func held(ctx context.Context, s *stage) error {
+	return awaits("a rollout that is held", func(_ context.Context, s seen) error {
+		paused := s.kind.Rollout(s.object).Paused
+		held := s.object.GetAnnotations()[appv1alpha1.AnnotationHeld]
+		return expect(paused && held == strconv.FormatInt(s.record.Spec.Release, 10), "paused is %t, the hold %q", paused, held)
 	})(ctx, s)
 }
