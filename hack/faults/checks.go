@@ -69,7 +69,7 @@ func ofChecks() []scenario {
 // failing makes a release whose pods have too many errors.
 func failing(ctx context.Context, s *stage) error {
 	s.source.before = len(s.calls.Records(s.namespace))
-	return s.patch(ctx, "a release with errors", template("failing", ""))
+	return s.patch(ctx, template("failing", ""))
 }
 
 // front is where the manager asks for the metrics of a namespace. Connections are refused while it is lost.

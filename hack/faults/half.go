@@ -42,9 +42,8 @@ type half struct {
 	opts    options
 	checked bool
 	out     io.Writer
-	// scenarios are those to play, and only the plans to try if not all are.
+	// scenarios are those to play.
 	scenarios map[string]scenario
-	only      []plan
 	*lab.Lab
 	// watched caches objects that are read many times a second, which would keep the API server busy.
 	watched client.Reader
@@ -96,13 +95,11 @@ func (h *half) run(ctx context.Context) error {
 	return errors.Join(err, context.Cause(ctx), h.checkLog(log))
 }
 
-// choose selects the scenarios to play, and the plans to try if not all are.
+// choose selects the scenarios to play.
 func (h *half) choose() (err error) {
-	all := len(h.opts.only) == 0
 	h.scenarios, h.references = map[string]scenario{}, map[string]state.Reference{}
 	for _, scenario := range scenarios() {
-		wanted := all && selects(h.opts.scenarios, scenario.name) || slices.ContainsFunc(h.opts.only, func(plan plan) bool { return plan.scenario == scenario.name })
-		if scenario.checked != h.checked || !wanted {
+		if scenario.checked != h.checked || !selects(h.opts.scenarios, scenario.name) {
 			continue
 		}
 		switch {
@@ -114,11 +111,6 @@ func (h *half) choose() (err error) {
 			scenario.kind = deployment.Kind{}
 		}
 		h.scenarios[scenario.name] = scenario
-	}
-	for _, plan := range h.opts.only {
-		if _, ours := h.scenarios[plan.scenario]; ours {
-			h.only = append(h.only, plan)
-		}
 	}
 	return nil
 }
@@ -149,7 +141,7 @@ func (h *half) tryAll(ctx context.Context) error {
 		}
 	}
 	switch {
-	case len(h.only) > 0:
+	case len(h.opts.only) > 0:
 		h.tryOnly(ctx)
 	case h.checked:
 		h.tryViews(ctx)
@@ -206,12 +198,13 @@ func (h *half) tryTroubles(ctx context.Context) {
 
 // tryOnly tries plans one after the other.
 func (h *half) tryOnly(ctx context.Context) {
-	for i, plan := range h.only {
-		if plan.fault != nil || plan.trouble != nil {
-			h.results = append(h.results, h.all(ctx, h.only[i:i+1], 1)...)
-			continue
+	for i, plan := range h.opts.only {
+		switch _, ours := h.scenarios[plan.scenario]; {
+		case ours && plan.fault == nil && plan.trouble == nil:
+			h.results = append(h.results, h.disturb(ctx, []string{plan.scenario}, plan.disturbance)...)
+		case ours:
+			h.results = append(h.results, h.all(ctx, h.opts.only[i:i+1], 1)...)
 		}
-		h.results = append(h.results, h.disturb(ctx, []string{plan.scenario}, plan.disturbance)...)
 	}
 }
 

@@ -23,10 +23,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -36,6 +40,44 @@ func main() {
 	opts.bind(flag.CommandLine)
 	flag.Parse()
 	lab.Main("faults", func(ctx context.Context) error { return faults(ctx, opts, os.Stdout) })
+}
+
+// faults runs the matrix and writes the results. Its halves, without AlterShield Server and with it, run concurrently, each
+// on a control plane of its own.
+func faults(ctx context.Context, opts options, out io.Writer) (err error) {
+	if err := opts.validate(); err != nil {
+		return err
+	}
+	began := time.Now()
+	var halves []*half
+	defer func() {
+		for _, h := range halves {
+			err = errors.Join(err, h.close(ctx))
+		}
+	}()
+	for _, checked := range []bool{false, true} {
+		h := &half{opts: opts, checked: checked, out: out}
+		if err := h.choose(); err != nil {
+			return err
+		}
+		if len(h.scenarios) == 0 {
+			continue
+		}
+		if err := h.open(ctx); err != nil {
+			return err
+		}
+		halves = append(halves, h)
+	}
+	running, both := errgroup.WithContext(ctx)
+	for _, h := range halves {
+		running.Go(func() error { return h.run(both) })
+	}
+	failure := running.Wait()
+	var results []result
+	for _, h := range halves {
+		results = append(results, h.results...)
+	}
+	return errors.Join(failure, report(out, opts.out, results, time.Since(began)))
 }
 
 // options select what to test.
@@ -64,14 +106,14 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
 }
 
-// limit limits the plans to some.
+// limit limits the plans to some, and the scenarios to theirs.
 func (o *options) limit(list string) error {
 	for name := range separated(list) {
 		parsed, err := parsePlan(name)
 		if err != nil {
 			return err
 		}
-		o.only = append(o.only, parsed)
+		o.only, o.scenarios = append(o.only, parsed), append(o.scenarios, parsed.scenario)
 	}
 	return nil
 }

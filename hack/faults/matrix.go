@@ -85,7 +85,7 @@ func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, er
 	var failures []error
 	for name, runs := range ended {
 		h.references[name] = state.NewReference(runs[0].state, runs[1].state)
-		found[name] = positions(runs[0].records, runs[1].records)
+		found[name] = positions(slices.Concat(runs[0].records, runs[1].records))
 		failures = append(failures, runs[0].err, runs[1].err)
 	}
 	return found, errors.Join(failures...)

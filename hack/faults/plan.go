@@ -82,21 +82,6 @@ func parsePlan(name string) (plan, error) {
 	return plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, nil
 }
 
-// heldInAll is about how long a view is stale in one run in total.
-const heldInAll = 12 * time.Second
-
-// disturb returns a disturbance that applies a few times in a run, less often with longer periods.
-func disturb(view proxy.View, resource string, period time.Duration) proxy.Disturbance {
-	times := 3
-	switch view {
-	case proxy.Stale:
-		times = max(2, int(heldInAll/period))
-	case proxy.Replay:
-		times = 1000
-	}
-	return proxy.Disturbance{View: view, Resources: []string{resource}, For: period, Times: times}
-}
-
 // troublePlans returns the troubles of some scenarios. The part in the middle is the first of each.
 func troublePlans(scenarios []scenario, share share) (plans []plan) {
 	firsts := share.every > 1 && share.part == middle
@@ -127,14 +112,15 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 	return plans
 }
 
-// viewPlans returns the disturbances of each resource that the manager watches.
+// viewPlans returns the disturbances of each resource that the manager watches. Each applies a few times in a run, less often with longer periods.
 func viewPlans(scenario string) (plans []plan) {
-	for _, kind := range []proxy.Disturbance{
-		{View: proxy.Stale, For: time.Second}, {View: proxy.Stale, For: 3 * time.Second}, {View: proxy.Stale, For: 10 * time.Second},
-		{View: proxy.Unobserved, For: time.Second}, {View: proxy.Replay},
+	for _, disturbance := range []proxy.Disturbance{
+		{View: proxy.Stale, For: time.Second, Times: 12}, {View: proxy.Stale, For: 3 * time.Second, Times: 4}, {View: proxy.Stale, For: 10 * time.Second, Times: 2},
+		{View: proxy.Unobserved, For: time.Second, Times: 3}, {View: proxy.Replay, Times: 1000},
 	} {
 		for _, resource := range watched() {
-			plans = append(plans, plan{scenario: scenario, disturbance: disturb(kind.View, resource, kind.For)})
+			disturbance.Resources = []string{resource}
+			plans = append(plans, plan{scenario: scenario, disturbance: disturbance})
 		}
 	}
 	return plans
@@ -168,16 +154,11 @@ func sample[P any](plans []P, share share) []P {
 	return kept
 }
 
-// positions returns the positions of the undisturbed runs, in the order of the first run that has them.
-func positions(runs ...[]proxy.Record) []proxy.Position {
-	var found []proxy.Position
-	known := map[proxy.Position]bool{}
-	for _, records := range runs {
-		for _, record := range records {
-			if !known[record.Position] {
-				known[record.Position] = true
-				found = append(found, record.Position)
-			}
+// positions returns the positions of undisturbed runs, in the order of the first run that has them.
+func positions(records []proxy.Record) (found []proxy.Position) {
+	for _, record := range records {
+		if !slices.Contains(found, record.Position) {
+			found = append(found, record.Position)
 		}
 	}
 	return found

@@ -45,7 +45,7 @@ func ofFreezes() []scenario {
 			createSlowly, verified(1),
 			lock("parks", appv1alpha1.FreezeFinish), secondRelease, frozen(2), unlock("parks"), verified(2),
 			slowRelease, ready(1), replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
-			breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
+			breakGlass, change(`{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
 		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
 		{name: "thaw", play: inTurn(
 			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),

@@ -50,7 +50,7 @@ func othersDecide() step {
 		awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
 		decidedBy(readyCheck, "Pass CheckPassed"), decidedBy(placementCheck, "Pass CheckPassed"), decidedBy(driftCheck, "Pass CheckPassed"),
 		decidedBy(smokeCheck, "Pass CheckPassed"),
-		change("the third release", template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"),
+		change(template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"),
 		batchesEnd, denied)
 }
 

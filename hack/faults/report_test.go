@@ -53,7 +53,7 @@ func TestTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
 	g.Expect(table(&printed, []result{
 		tried("stuck", 1, proxy.Conflict, true), tried("stuck", 2, proxy.Conflict, true, "it differs"), tried("stuck", 3, proxy.Conflict, false),
 		tried("server", 1, proxy.KilledAfter, true),
-		{plan: plan{scenario: "server", disturbance: disturb(proxy.Stale, "pods", time.Second)}, reached: true},
+		{plan: plan{scenario: "server", disturbance: proxy.Disturbance{View: proxy.Stale}}, reached: true},
 		{plan: plan{scenario: "late", trouble: &trouble{name: "stale-pods"}}, reached: true},
 	})).To(Succeed())
 	all := rows(printed.String())

@@ -21,8 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +40,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 const (
@@ -68,7 +65,7 @@ func ofSets() []scenario {
 		{name: "park", kind: statefulset.Kind{}, play: inTurn(
 			createStatefulSet(parkedReplicas), verified(1),
 			slowRelease, ready(1), ready(1), ready(1), replaced, failed(3), suspended(2), held,
-			change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
+			change(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
 			parked, repairedSet, verified(3))},
 		// A release of a DaemonSet starts on one node, where its pod passes, and goes on to the others.
 		{name: "first-nodes", kind: daemonset.Kind{}, play: inTurn(
@@ -76,41 +73,14 @@ func ofSets() []scenario {
 	}
 }
 
-// permit grants the manager the permissions of a component.
-func (h *half) permit(ctx context.Context, component string) error {
-	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", component, "role.yaml"))
-	if err != nil {
-		return fmt.Errorf("reading the role of the component %s: %w", component, err)
-	}
-	return h.Apply(ctx, role, cluster.WebhookEndpoint{})
-}
-
-// enforced waits until the workloads of all scenarios are under change control.
-func (h *half) enforced(ctx context.Context) error {
-	for _, scenario := range h.scenarios {
-		kind := &appv1alpha1.ControlledKind{}
-		kind.Name = workload.ControlledKindName(scenario.kind)
-		if err := until(ctx, "the change control of "+kind.Name, func(ctx context.Context) error {
-			err := h.Kube.Get(ctx, client.ObjectKeyFromObject(kind), kind)
-			if err == nil && (kind.Spec.Mode != appv1alpha1.ModeEnforce || !readyIn(&kind.Status.Conditions)()) {
-				err = fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // slowRelease is a release whose pods run, and are ready once the harness makes them so.
 func slowRelease(ctx context.Context, s *stage) error {
-	return s.patch(ctx, "the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`)
+	return s.patch(ctx, `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`)
 }
 
 // repairedSet is the repair of that release.
 func repairedSet(ctx context.Context, s *stage) error {
-	return s.patch(ctx, "the repair", fmt.Sprintf(
+	return s.patch(ctx, fmt.Sprintf(
 		`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`, repairing))
 }
 
@@ -128,12 +98,8 @@ func createDaemonSet(annotations map[string]string) step {
 	return func(ctx context.Context, s *stage) error {
 		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
 		like.Annotations = annotations
-		var names []string
-		for i := range heldReplicas {
-			names = append(names, fmt.Sprintf("node-%d", i+1))
-		}
 		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
+			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1", "node-2", "node-3"}},
 		}}
 		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
@@ -162,15 +128,6 @@ func parked(ctx context.Context, s *stage) error {
 			"the condition Parked is %t, the annotations of the template are %v, its status was observed %t, %d pods are of the release, %d of any are ready",
 			isParked, template.Annotations, observed, status.UpdatedReplicas, status.ReadyReplicas)
 	})(ctx, s)
-}
-
-// install installs the kind WebApp, puts it under change control, and runs its controller.
-func (h *half) install(ctx context.Context) error {
-	if err := h.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
-		return err
-	}
-	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
-	return nil
 }
 
 func ofDeclaredKinds() []scenario {
@@ -271,11 +228,8 @@ func ready(count int) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.write(ctx, "pods that are ready", func(ctx context.Context) error {
 			pods, err := s.idle(ctx, corev1.PodRunning)
-			if err != nil {
+			if err := cmp.Or(err, expect(len(pods) >= count, "%d pods of %d are running and not ready", len(pods), count)); err != nil {
 				return err
-			}
-			if len(pods) < count {
-				return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
 			}
 			for i := range pods[:count] {
 				err = errors.Join(err, lab.Report(ctx, s.Kube, &pods[i], true))

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,19 +27,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
@@ -52,44 +56,6 @@ const (
 	preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
 	headerTimeout       = 10 * time.Second
 )
-
-// faults runs the matrix and writes the results. Its halves, without AlterShield Server and with it, run concurrently, each
-// on a control plane of its own.
-func faults(ctx context.Context, opts options, out io.Writer) (err error) {
-	if err := opts.validate(); err != nil {
-		return err
-	}
-	began := time.Now()
-	var halves []*half
-	defer func() {
-		for _, h := range halves {
-			err = errors.Join(err, h.close(ctx))
-		}
-	}()
-	for _, checked := range []bool{false, true} {
-		h := &half{opts: opts, checked: checked, out: out}
-		if err := h.choose(); err != nil {
-			return err
-		}
-		if len(h.scenarios) == 0 {
-			continue
-		}
-		if err := h.open(ctx); err != nil {
-			return err
-		}
-		halves = append(halves, h)
-	}
-	running, both := errgroup.WithContext(ctx)
-	for _, h := range halves {
-		running.Go(func() error { return h.run(both) })
-	}
-	failure := running.Wait()
-	var results []result
-	for _, h := range halves {
-		results = append(results, h.results...)
-	}
-	return errors.Join(failure, report(out, opts.out, results, time.Since(began)))
-}
 
 // start starts the proxies, and the manager behind them.
 func (h *half) start(ctx context.Context) error {
@@ -134,30 +100,56 @@ func (h *half) start(ctx context.Context) error {
 		}
 		h.Server.SetCallbackURL("http://" + address)
 	}
-	if err := h.install(ctx); err != nil {
+	if err := h.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
+	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
 	return errors.Join(h.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
+}
+
+// permit grants the manager the permissions of a component.
+func (h *half) permit(ctx context.Context, component string) error {
+	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", component, "role.yaml"))
+	if err != nil {
+		return fmt.Errorf("reading the role of the component %s: %w", component, err)
+	}
+	return h.Apply(ctx, role, cluster.WebhookEndpoint{})
+}
+
+// enforced waits until the workloads of all scenarios are under change control.
+func (h *half) enforced(ctx context.Context) error {
+	for _, scenario := range h.scenarios {
+		kind := &appv1alpha1.ControlledKind{}
+		kind.Name = workload.ControlledKindName(scenario.kind)
+		enforced := func() bool { return kind.Spec.Mode == appv1alpha1.ModeEnforce && readyIn(&kind.Status.Conditions)() }
+		if err := h.usable(ctx, kind, enforced); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usable waits until the manager has found an object usable.
+func (h *half) usable(ctx context.Context, object client.Object, ready func() bool) error {
+	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
+		return cmp.Or(h.Kube.Get(ctx, client.ObjectKeyFromObject(object), object), expect(ready(), "it isn't ready"))
+	})
 }
 
 // called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
 func (h *half) called(ctx context.Context) (*url.URL, error) {
-	measured := slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured })
-	switch {
-	case h.checked:
+	address, err := "", error(nil)
+	if h.checked {
 		// Deadlocks at the server are random: the same call would have another position in each run.
-		if err := h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
-			return nil, err
-		}
-		return url.Parse(h.ServerURL)
-	case measured:
-		address, err := h.scrape(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return url.Parse(address)
+		err = h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
+		address = h.ServerURL
+	} else if slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
+		address, err = h.scrape(ctx)
 	}
-	return &url.URL{}, nil
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(address)
 }
 
 // scrape starts a Prometheus that scrapes the pods of the control plane.

@@ -64,18 +64,18 @@ func ofDeployments() []scenario {
 			{"past-records", pastOf("changeworkloads", "changepods")}, {"past-changepods", pastOf("changepods")},
 		}, play: inTurn(createDeployment, verified(1), remember, failed(1), suspended(1), moment, denied, repair, verified(2))},
 		// A release whose pods never start.
-		{name: "stuck", play: inTurn(createDeployment, verified(1), change("a release that can't start", neverStarts), verified(3))},
+		{name: "stuck", play: inTurn(createDeployment, verified(1), change(neverStarts), verified(3))},
 		// A verified release goes back to the previous one on request.
 		{name: "rollback", play: inTurn(createDeployment, verified(1), secondRelease, verified(2), requestRollback, verified(3))},
 		// The pods of a release take some time to start.
 		{name: "late", apart: true, troubles: []trouble{
 			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
-		}, play: inTurn(createDeployment, verified(1), change("a release that starts late", neverStarts), pending, moment, runPods, ready(replicas), verified(2))},
+		}, play: inTurn(createDeployment, verified(1), change(neverStarts), pending, moment, runPods, ready(replicas), verified(2))},
 		// A release fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook completes. It is rolled back
 		// on request.
 		{name: "held", apart: true, troubles: []trouble{{"unaware-client", unawareClient}}, play: inTurn(
 			createInjected, verified(1), slowRelease, ready(1), failed(1), suspended(2), held,
-			change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
+			change(fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
 			moment, askToGoBack, verified(3))},
 	}
 }
@@ -127,18 +127,18 @@ func inTurn(steps ...step) step {
 	}
 }
 
-func change(what, patch string) step {
-	return func(ctx context.Context, s *stage) error { return s.patch(ctx, what, patch) }
+func change(patch string) step {
+	return func(ctx context.Context, s *stage) error { return s.patch(ctx, patch) }
 }
 
 func secondRelease(ctx context.Context, s *stage) error {
-	return s.patch(ctx, "the second release", template("second", ""))
+	return s.patch(ctx, template("second", ""))
 }
 
 func repair(ctx context.Context, s *stage) error {
-	return s.patch(ctx, "the repair", template("repaired", repairing))
+	return s.patch(ctx, template("repaired", repairing))
 }
 
 func requestRollback(ctx context.Context, s *stage) error {
-	return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
+	return s.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
 }

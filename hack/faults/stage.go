@@ -137,12 +137,7 @@ func (s *stage) createReady(ctx context.Context, object client.Object, ready fun
 	if err := s.created(ctx, object); err != nil {
 		return err
 	}
-	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
-		if err := s.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return err
-		}
-		return expect(ready(), "it isn't ready")
-	})
+	return s.usable(ctx, object, ready)
 }
 
 // readyIn reports whether the condition Ready is true.
@@ -164,22 +159,14 @@ func (s *stage) key(name string) client.ObjectKey {
 }
 
 // patch changes the workload like kubectl patch --type=merge.
-func (s *stage) patch(ctx context.Context, what, content string) error {
-	return s.write(ctx, what, func(ctx context.Context) error {
-		return s.Kube.Patch(ctx, s.emptied(), client.RawPatch(types.MergePatchType, []byte(content)))
+func (s *stage) patch(ctx context.Context, content string) error {
+	return s.write(ctx, "the patch "+content, func(ctx context.Context) error {
+		object := s.kind.New()
+		object.SetNamespace(s.namespace)
+		object.SetName(s.name)
+		return s.Kube.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(content)))
 	})
 }
-
-// emptied returns the workload without content.
-func (s *stage) emptied() client.Object {
-	object := s.kind.New()
-	object.SetNamespace(s.namespace)
-	object.SetName(s.name)
-	return object
-}
-
-// phrase names the workload in messages.
-func (s *stage) phrase() string { return workload.Phrase(s.kind, s.name) }
 
 // beside makes a step of the workload one of another workload in the namespace.
 func beside(act step) step {
@@ -255,8 +242,8 @@ func suspended(release int64) step {
 
 // denied makes a release that has to be denied, because the workload is suspended.
 func denied(ctx context.Context, s *stage) error {
-	err := s.patch(ctx, "the denial of a release", template("denied", ""))
-	return expect(err != nil && strings.Contains(err.Error(), s.phrase()+" is suspended"),
+	err := s.patch(ctx, template("denied", ""))
+	return expect(err != nil && strings.Contains(err.Error(), workload.Phrase(s.kind, s.name)+" is suspended"),
 		"a release of the suspended workload should be denied for that: %v", err)
 }
 
