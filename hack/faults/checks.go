@@ -52,17 +52,16 @@ func ofChecks() []scenario {
 		{name: "crash", play: inTurn(createDeployment, verified(1), crash, suspended(1), denied)},
 		// A release passes its checks, and another one has too many errors.
 		{name: "checks", measured: true, troubles: []trouble{{"source-away", sourceAway}}, play: withSource(inTurn(
-			enforceChecks, createDeployment, verified(1), decided("Pass CheckPassed"),
-			failing, asked, moment, suspended(2), decided("Fail CheckFailed"), denied))},
+			enforceChecks, createDeployment, verified(1), decided("errors", "Pass CheckPassed"),
+			failing, asked, moment, suspended(2), decided("errors", "Fail CheckFailed"), denied))},
 		// A release has too many errors, and its source is lost once it was asked, and for good: it passes.
 		{name: "checks-blind", measured: true, play: withSource(inTurn(
-			createDeployment, verified(1), enforceChecks, failing, asked, lose, verified(2), decided("Inconclusive SourceUnavailable")))},
+			createDeployment, verified(1), enforceChecks, failing, asked, lose, verified(2), decided("errors", "Inconclusive SourceUnavailable")))},
 		// The new pod of a release in steps has more errors than the old ones beside it. When its bake ends, too few looks were made to tell that,
 		// so the pod waits for the check, which fails it later.
 		{name: "checks-compared", measured: true, play: withSource(inTurn(
-			twoSteps(), createDeployment, verified(1), compareErrors,
-			failing, asked, waitsFor("errors"), suspended(2), decided("Fail CheckFailed"), batchesEnd, denied))},
-		{name: "checks-asked", play: withPlugin(othersDecide())},
+			twoSteps(policy{}), createDeployment, verified(1), compareErrors,
+			failing, asked, waitsFor("errors"), suspended(2), decided("errors", "Fail CheckFailed"), batchesEnd, denied))},
 	}
 }
 
@@ -177,11 +176,8 @@ func asked(ctx context.Context, s *stage) error {
 	})
 }
 
-// decided waits for a verdict and a reason of the check of errors.
-func decided(verdict string) step { return decidedBy("errors", verdict) }
-
-// decidedBy waits for a verdict and a reason of a check.
-func decidedBy(check, verdict string) step {
+// decided waits for a verdict and a reason of a check.
+func decided(check, verdict string) step {
 	return resulting(check, "the verdict "+verdict, func(result *appv1alpha1.CheckResult) error {
 		found := string(result.Verdict) + " " + result.Reason
 		return expect(found == verdict, "it is %s", found)

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -61,22 +60,11 @@ type half struct {
 	results    []result
 }
 
-// open starts a control plane.
-func (h *half) open(ctx context.Context) (err error) {
-	if h.Lab, err = lab.Open(ctx, lab.Options{Manager: h.opts.manager, Config: h.opts.config, Log: h.out}); err != nil {
-		return err
-	}
-	if h.dir, err = os.MkdirTemp("", "altershield-faults-"); err != nil {
-		return errors.Join(fmt.Errorf("creating a folder for the certificate: %w", err), h.Lab.Close(ctx))
-	}
-	return nil
-}
-
 func (h *half) close(ctx context.Context) error {
 	if h.stopScraping != nil {
 		h.stopScraping()
 	}
-	return errors.Join(h.Lab.Close(ctx), os.RemoveAll(h.dir))
+	return h.Lab.Close(ctx)
 }
 
 // run tries the plans.

@@ -63,7 +63,7 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 		if len(h.scenarios) == 0 {
 			continue
 		}
-		if err := h.open(ctx); err != nil {
+		if h.Lab, err = lab.Open(ctx, lab.Options{Manager: opts.manager, Config: opts.config, Log: out}); err != nil {
 			return err
 		}
 		halves = append(halves, h)

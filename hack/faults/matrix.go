@@ -42,14 +42,15 @@ const quiet = 2 * time.Second
 
 // result is that of a plan.
 type result struct {
-	plan plan
-	// reached reports whether the planned fault was injected.
-	reached bool
-	// differences is empty if the run ended like an undisturbed one.
-	differences []string
-	// again reports whether the run ended differently beside others and was repeated alone; the result is that of the repetition.
-	again bool
-	took  time.Duration
+	Plan  plan   `json:"plan"`
+	Class string `json:"class"`
+	// Reached reports whether the planned fault was injected.
+	Reached bool `json:"reached"`
+	// Again reports whether the run ended differently beside others and was repeated alone; the result is that of the repetition.
+	Again   bool    `json:"again,omitempty"`
+	Seconds float64 `json:"seconds"`
+	// Differences is empty if the run ended like an undisturbed one.
+	Differences []string `json:"differences,omitempty"`
 }
 
 // run is one without a fault.
@@ -112,16 +113,16 @@ func (h *half) play(ctx context.Context, name string) (played run) {
 
 // try plays a scenario with the fault of a plan, and compares the end state.
 func (h *half) try(ctx context.Context, plan plan) result {
-	tried, began := result{plan: plan}, time.Now()
+	tried, began := result{Plan: plan, Class: plan.class()}, time.Now()
 	s := h.enter(plan)
 	defer s.leave(ctx)
 	if err := s.perform(ctx); err != nil {
-		tried.differences = []string{err.Error()}
+		tried.Differences = []string{err.Error()}
 	} else {
-		tried.differences = s.compare(ctx, plan)
+		tried.Differences = s.compare(ctx, plan)
 	}
-	tried.reached = s.struck || slices.ContainsFunc(s.ledgers(), h.api.Fired) || h.calls.Fired(s.namespace)
-	tried.took = time.Since(began)
+	tried.Reached = s.struck || slices.ContainsFunc(s.ledgers(), h.api.Fired) || h.calls.Fired(s.namespace)
+	tried.Seconds = time.Since(began).Seconds()
 	return tried
 }
 
@@ -257,9 +258,9 @@ func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 	}
 	// Plans that ended differently beside others are repeated alone: the faults of neighbours kill the same manager, and slow it down.
 	for i := range results {
-		if len(results[i].differences) > 0 && ctx.Err() == nil {
-			results[i] = h.try(ctx, results[i].plan)
-			results[i].again = true
+		if len(results[i].Differences) > 0 && ctx.Err() == nil {
+			results[i] = h.try(ctx, results[i].Plan)
+			results[i].Again = true
 			h.tell(results[i])
 		}
 	}
@@ -268,11 +269,11 @@ func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 
 func (h *half) tell(tried result) {
 	switch {
-	case len(tried.differences) > 0:
-		fmt.Fprintf(h.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))
-		showDifferences(h.out, tried.differences)
-	case tried.again:
-		fmt.Fprintf(h.out, "alone it ends like an undisturbed run: %s\n", tried.plan)
+	case len(tried.Differences) > 0:
+		fmt.Fprintf(h.out, "FAILED %s after %.1fs\n", tried.Plan, tried.Seconds)
+		showDifferences(h.out, tried.Differences)
+	case tried.Again:
+		fmt.Fprintf(h.out, "alone it ends like an undisturbed run: %s\n", tried.Plan)
 	}
 }
 
@@ -287,7 +288,7 @@ func (h *half) disturb(ctx context.Context, scenarios []string, disturbance prox
 	h.nudge(ctx)
 	results := h.all(ctx, plans, len(plans))
 	for i := range results {
-		results[i].reached = h.api.Disturbed() > 0
+		results[i].Reached = h.api.Disturbed() > 0
 	}
 	h.api.Disturb(proxy.Disturbance{})
 	return results

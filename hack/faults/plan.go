@@ -45,6 +45,9 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s/%s %s/%s", p.scenario, p.disturbance.View, strings.Join(p.disturbance.Resources, "+"), p.disturbance.For)
 }
 
+// MarshalText names a plan in the file of results.
+func (p plan) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // classTrouble is the class of all troubles.
 const classTrouble = "trouble"
 

@@ -38,18 +38,17 @@ import (
 const lockLength = time.Hour
 
 func ofFreezes() []scenario {
-	one := func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Thaw.Concurrent = 1 }
 	return []scenario{
 		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
 		{name: "freeze", play: inTurn(
 			createSlowly, verified(1),
-			lock("parks", appv1alpha1.FreezeFinish), secondRelease, frozen(2), unlock("parks"), verified(2),
-			slowRelease, ready(1), replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish}), secondRelease, frozen(2), unlock("parks"), verified(2),
+			slowRelease, ready(1), replaced, checked(1), lock("holds", freeze{Running: appv1alpha1.FreezeHold}), frozen(3),
 			breakGlass, change(`{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
 		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
 		{name: "thaw", play: inTurn(
 			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
-			lock("parks", appv1alpha1.FreezeFinish, one), secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish, Thaw: appv1alpha1.FreezeThaw{Concurrent: 1}}), secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"),
 			verified(2), beside(verified(2)), thawedInTurn)},
 	}
 }
@@ -80,17 +79,18 @@ func createSlowly(ctx context.Context, s *stage) error {
 	return s.created(ctx, lab.Deployment(s.namespace, workloadName, heldReplicas))
 }
 
+// freeze and policy are what a lock, and steps, may have besides.
+type (
+	freeze = appv1alpha1.ChangeFreezeSpec
+	policy = appv1alpha1.ReleasePolicySpec
+)
+
 // lock freezes the namespace, and waits until the operator knows.
-func lock(name string, running appv1alpha1.FreezeRunning, edits ...func(*appv1alpha1.ChangeFreezeSpec)) step {
+func lock(name string, spec freeze) step {
 	return func(ctx context.Context, s *stage) error {
-		freeze := &appv1alpha1.ChangeFreeze{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
-			Spec:       appv1alpha1.ChangeFreezeSpec{Expires: &metav1.Duration{Duration: lockLength}, Running: running},
-		}
-		for _, edit := range edits {
-			edit(&freeze.Spec)
-		}
-		return s.createReady(ctx, freeze, func() bool { return freeze.Status.Active })
+		created := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: spec}
+		created.Spec.Expires = &metav1.Duration{Duration: lockLength}
+		return s.createReady(ctx, created, func() error { return expect(created.Status.Active, "it isn't active") })
 	}
 }
 
@@ -124,54 +124,34 @@ func breakGlass(ctx context.Context, s *stage) error {
 
 func ofSteps() []scenario {
 	// A release runs one pod until it is approved, and then all.
-	paced := func(create step, edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
-		return inTurn(twoSteps(edits...), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
+	paced := func(create step, policy policy) step {
+		return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
 	}
 	return []scenario{
-		{name: "steps", play: paced(createDeployment)},
-		{name: "steps-before", play: paced(createDeployment, withTraffic(appv1alpha1.TrafficBefore))},
-		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas))},
-		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil))},
+		{name: "steps", play: paced(createDeployment, policy{})},
+		{name: "steps-before", play: paced(createDeployment, policy{Traffic: appv1alpha1.TrafficBefore})},
+		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
+		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
 		// A release fails after its first step, and is rolled back by its policy.
 		{name: "undo", play: inTurn(
-			twoSteps(onFail(appv1alpha1.OnFailUndo)), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
+			twoSteps(policy{OnFail: appv1alpha1.OnFailUndo}), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
 		// The same with a StatefulSet whose release is parked.
 		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
-			twoSteps(onFail(appv1alpha1.OnFailPark)), createStatefulSet(parkedReplicas), verified(1),
+			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
 			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
 		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
 		{name: "steps-order", checked: true, play: inTurn(
-			twoSteps(), createDeployment, verified(1), failOrder,
+			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
 			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
 	}
 }
 
-func onFail(what appv1alpha1.OnFail) func(*appv1alpha1.ReleasePolicySpec) {
-	return func(spec *appv1alpha1.ReleasePolicySpec) { spec.OnFail = what }
-}
-
-func withTraffic(traffic appv1alpha1.Traffic) func(*appv1alpha1.ReleasePolicySpec) {
-	return func(spec *appv1alpha1.ReleasePolicySpec) { spec.Traffic = traffic }
-}
-
-// failOrder makes the server fail the next order after its last step.
-func failOrder(_ context.Context, s *stage) error {
-	s.Server.AddRule(altershield.Rule{
-		Name: "budget", Message: "spent", Deployment: s.namespace + "/" + workloadName,
-		Stage: altershield.StagePost, Order: true, Verdict: altershield.VerdictFail, Remaining: 1,
-	})
-	return nil
-}
-
 // twoSteps creates a ReleasePolicy of two steps, of which the second one needs an approval.
-func twoSteps(edits ...func(*appv1alpha1.ReleasePolicySpec)) step {
+func twoSteps(spec policy) step {
 	return func(ctx context.Context, s *stage) error {
-		policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "careful"}}
-		policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100, Approvals: 1}}
-		for _, edit := range edits {
-			edit(&policy.Spec)
-		}
-		if err := s.createReady(ctx, policy, readyIn(&policy.Status.Conditions)); err != nil {
+		created := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "careful"}, Spec: spec}
+		created.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100, Approvals: 1}}
+		if err := s.createReady(ctx, created, readyIn(&created.Status.Conditions)); err != nil {
 			return err
 		}
 		return until(ctx, "a policy in effect", func(ctx context.Context) error {

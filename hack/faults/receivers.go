@@ -41,17 +41,25 @@ import (
 // The checks that ask others: one before the first pod, one for which pods wait, one whose verdict is reported, and a script after the last pod.
 const readyCheck, placementCheck, driftCheck, smokeCheck = "ready", "placement", "drift", "smoke"
 
-// othersDecide makes a release in steps that others let go on at each point, and one that fails by a reported verdict.
-func othersDecide() step {
-	return inTurn(
-		twoSteps(), createDeployment, verified(1), askOthers,
-		secondRelease, waitsFor(readyCheck), passes(readyCheck),
-		waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
-		awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
-		decidedBy(readyCheck, "Pass CheckPassed"), decidedBy(placementCheck, "Pass CheckPassed"), decidedBy(driftCheck, "Pass CheckPassed"),
-		decidedBy(smokeCheck, "Pass CheckPassed"),
-		change(template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decidedBy(driftCheck, "Fail CheckFailed"),
-		batchesEnd, denied)
+func ofReceivers() []scenario {
+	return []scenario{
+		// Others let a release in steps go on at each point, and another one fails by a reported verdict.
+		{name: "checks-asked", play: withPlugin(inTurn(
+			twoSteps(policy{}), createDeployment, verified(1), askOthers,
+			secondRelease, waitsFor(readyCheck), passes(readyCheck),
+			waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
+			awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
+			decided(readyCheck, "Pass CheckPassed"), decided(placementCheck, "Pass CheckPassed"), decided(driftCheck, "Pass CheckPassed"),
+			decided(smokeCheck, "Pass CheckPassed"),
+			change(template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decided(driftCheck, "Fail CheckFailed"),
+			batchesEnd, denied))},
+		// A release passes, is suspended by a verdict and repaired, while a receiver takes each of its events before the next one. What a faster
+		// course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.
+		{name: "notify", objects: []string{appv1alpha1.SystemNamespace}, play: withReceiver(inTurn(
+			createDeployment, verified(1), told(1, started, deployed),
+			failed(1), suspended(1), told(1, started, deployed, incident),
+			repair, verified(2), told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), allTold))},
+	}
 }
 
 // asker is a plug-in. It can't tell until it is told that a check passes, and takes the questions whose verdicts are reported.
@@ -145,15 +153,6 @@ const (
 	incident, incidentOver = cdEvent + "incident.detected.0.3.0", cdEvent + "incident.resolved.0.3.0"
 )
 
-// releasesAreTold makes a release that passes, is suspended by a verdict and repaired, while a receiver takes each of its events before the next one.
-// What a faster course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.
-func releasesAreTold() step {
-	return inTurn(
-		createDeployment, verified(1), told(1, started, deployed),
-		failed(1), suspended(1), told(1, started, deployed, incident),
-		repair, verified(2), told(2, started, bypassed, upgraded), told(1, started, deployed, incident, incidentOver), allTold)
-}
-
 // inbox is a receiver of CDEvents. The zero value is empty.
 type inbox struct {
 	mutex sync.Mutex
@@ -236,12 +235,8 @@ func told(release int64, types ...string) step {
 
 // allTold waits until the subscription knows that it delivered all events. It must not have given up any.
 func allTold(ctx context.Context, s *stage) error {
-	return until(ctx, "the end of the messages", func(ctx context.Context) error {
-		var subscription appv1alpha1.ChangeSubscription
-		key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}
-		if err := s.Kube.Get(ctx, key, &subscription); err != nil {
-			return err
-		}
+	subscription := &appv1alpha1.ChangeSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
+	return s.usable(ctx, subscription, func() error {
 		status := &subscription.Status
 		return expect(
 			len(status.Delivered) == 7 && status.Pending == 0 && status.Dropped == 0 && status.FailingSince == nil && len(status.ToldFailures) == 0,
@@ -249,10 +244,8 @@ func allTold(ctx context.Context, s *stage) error {
 	})
 }
 
-const (
-	// tellFor is how long a callback is sent again, tellTimeout how long an answer may take.
-	tellFor, tellTimeout = 30 * time.Second, 6 * time.Second
-)
+// tellFor is how long a callback is sent again, tellTimeout how long an answer may take.
+const tellFor, tellTimeout = 30 * time.Second, 6 * time.Second
 
 // relay receives callbacks of the server and delivers them until the manager accepts them. AlterShield Server v1.0 sends a verdict
 // only once. The effect of a lost one is known (the batch waits for two minutes, and then only a pass is found), and is not tested

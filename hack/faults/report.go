@@ -29,16 +29,6 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// written is a plan in the file of results.
-type written struct {
-	Plan        string   `json:"plan"`
-	Class       string   `json:"class"`
-	Reached     bool     `json:"reached"`
-	Again       bool     `json:"again,omitempty"`
-	Seconds     float64  `json:"seconds"`
-	Differences []string `json:"differences,omitempty"`
-}
-
 // all is the row, and the column, of the totals.
 const all = "all"
 
@@ -48,15 +38,15 @@ type tally struct{ tried, failed, notReached int }
 // count returns the tally of a scenario and a class.
 func count(results []result, scenario, class string) (t tally) {
 	for _, tried := range results {
-		if scenario != all && scenario != tried.plan.scenario || class != all && class != tried.plan.class() {
+		if scenario != all && scenario != tried.Plan.scenario || class != all && class != tried.Class {
 			continue
 		}
-		if tried.reached {
+		if tried.Reached {
 			t.tried++
 		} else {
 			t.notReached++
 		}
-		if len(tried.differences) > 0 {
+		if len(tried.Differences) > 0 {
 			t.failed++
 		}
 	}
@@ -127,16 +117,14 @@ func (h *half) checkLog(path string) error {
 
 // report prints the table and writes the file. It returns an error if a run ended differently from an undisturbed one.
 func report(out io.Writer, file string, results []result, took time.Duration) error {
-	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
+	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.Plan.String(), b.Plan.String()) })
 	fmt.Fprintln(out)
 	if err := table(out, results); err != nil {
 		return fmt.Errorf("printing the table: %w", err)
 	}
-	var plans []written
 	again := 0
 	for _, tried := range results {
-		plans = append(plans, written{tried.plan.String(), tried.plan.class(), tried.reached, tried.again, tried.took.Seconds(), tried.differences})
-		if tried.again {
+		if tried.Again {
 			again++
 		}
 	}
@@ -144,13 +132,13 @@ func report(out io.Writer, file string, results []result, took time.Duration) er
 	fmt.Fprintf(out, "\n%d faults were injected, %d were not (their write didn't occur), %d runs ended differently from an undisturbed one. %d plans were repeated alone. %s in total.\n",
 		total.tried, total.notReached, total.failed, again, took.Round(time.Second))
 	for _, tried := range results {
-		if len(tried.differences) > 0 {
-			fmt.Fprintf(out, "\n%s\n", tried.plan)
-			showDifferences(out, tried.differences)
-			fmt.Fprintf(out, "    repeat it with: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
+		if len(tried.Differences) > 0 {
+			fmt.Fprintf(out, "\n%s\n", tried.Plan)
+			showDifferences(out, tried.Differences)
+			fmt.Fprintf(out, "    repeat it with: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.Plan)
 		}
 	}
-	if err := lab.Save(file, map[string]any{"seconds": took.Seconds(), "plans": plans}); err != nil {
+	if err := lab.Save(file, map[string]any{"seconds": took.Seconds(), "plans": results}); err != nil {
 		return err
 	}
 	return expect(total.failed == 0, "%d of %d plans ended differently from an undisturbed run", total.failed, len(results))

@@ -18,7 +18,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +33,8 @@ import (
 func tried(scenario string, nth int, mode proxy.Mode, reached bool, differences ...string) result {
 	position := proxy.Position{Verb: "patch", Resource: "pods", Nth: nth}
 	return result{
-		plan: plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, reached: reached, differences: differences, took: time.Second,
+		Plan: plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, Class: string(mode), Reached: reached, Differences: differences,
+		Seconds: 1,
 	}
 }
 
@@ -53,8 +53,8 @@ func TestTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
 	g.Expect(table(&printed, []result{
 		tried("stuck", 1, proxy.Conflict, true), tried("stuck", 2, proxy.Conflict, true, "it differs"), tried("stuck", 3, proxy.Conflict, false),
 		tried("server", 1, proxy.KilledAfter, true),
-		{plan: plan{scenario: "server", disturbance: proxy.Disturbance{View: proxy.Stale}}, reached: true},
-		{plan: plan{scenario: "late", trouble: &trouble{name: "stale-pods"}}, reached: true},
+		{Plan: plan{scenario: "server"}, Class: "stale", Reached: true},
+		{Plan: plan{scenario: "late"}, Class: "trouble", Reached: true},
 	})).To(Succeed())
 	all := rows(printed.String())
 	g.Expect(all).To(HaveLen(len(scenarios()) + 2))
@@ -73,19 +73,17 @@ func TestReportNamesWhatRepeatsAFailure(t *testing.T) {
 	ended := []result{
 		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", expected "false"`), tried("stuck", 1, proxy.Failed, true),
 	}
-	ended[1].again = true
+	ended[1].Again = true
 	g.Expect(report(&printed, file, ended, time.Minute)).To(MatchError("1 of 2 plans ended differently from an undisturbed run"))
 	g.Expect(printed.String()).To(ContainSubstring("2 faults were injected, 0 were not (their write didn't occur), 1 runs ended differently from an undisturbed one. 1 plans were repeated alone. 1m0s in total."))
 	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", expected \"false\"\n" +
 		"    repeat it with: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
 	content, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
-	var results struct{ Plans []written }
-	g.Expect(json.Unmarshal(content, &results)).To(Succeed())
-	g.Expect(results.Plans).To(Equal([]written{
-		{Plan: "stuck/patch pods#1/500", Class: "500", Reached: true, Again: true, Seconds: 1},
-		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", expected "false"`}},
-	}))
+	g.Expect(content).To(MatchJSON(`{"seconds":60,"plans":[
+		{"plan":"stuck/patch pods#1/500","class":"500","reached":true,"again":true,"seconds":1},
+		{"plan":"stuck/patch pods#2/500","class":"500","reached":true,"seconds":1,"differences":["Deployment web .spec.paused: \"true\", expected \"false\""]}
+	]}`))
 
 	g.Expect(report(&printed, file, ended[:1], time.Minute)).To(Succeed())
 }

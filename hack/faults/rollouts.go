@@ -80,8 +80,7 @@ func slowRelease(ctx context.Context, s *stage) error {
 
 // repairedSet is the repair of that release.
 func repairedSet(ctx context.Context, s *stage) error {
-	return s.patch(ctx, fmt.Sprintf(
-		`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`, repairing))
+	return s.patch(ctx, fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`, repairing))
 }
 
 func createStatefulSet(replicas int32) step {

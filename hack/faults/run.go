@@ -121,7 +121,9 @@ func (h *half) enforced(ctx context.Context) error {
 	for _, scenario := range h.scenarios {
 		kind := &appv1alpha1.ControlledKind{}
 		kind.Name = workload.ControlledKindName(scenario.kind)
-		enforced := func() bool { return kind.Spec.Mode == appv1alpha1.ModeEnforce && readyIn(&kind.Status.Conditions)() }
+		enforced := func() error {
+			return cmp.Or(readyIn(&kind.Status.Conditions)(), expect(kind.Spec.Mode == appv1alpha1.ModeEnforce, "its mode is %q", kind.Spec.Mode))
+		}
 		if err := h.usable(ctx, kind, enforced); err != nil {
 			return err
 		}
@@ -129,10 +131,13 @@ func (h *half) enforced(ctx context.Context) error {
 	return nil
 }
 
-// usable waits until the manager has found an object usable.
-func (h *half) usable(ctx context.Context, object client.Object, ready func() bool) error {
+// usable waits until an object is what the manager makes of a usable one.
+func (h *half) usable(ctx context.Context, object client.Object, is func() error) error {
 	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
-		return cmp.Or(h.Kube.Get(ctx, client.ObjectKeyFromObject(object), object), expect(ready(), "it isn't ready"))
+		if err := h.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		return is()
 	})
 }
 
@@ -169,6 +174,7 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 
 // proxyAPI starts the proxy in front of the API server.
 func (h *half) proxyAPI(ctx context.Context) (through *cluster.APIEndpoint, err error) {
+	h.dir = filepath.Join(filepath.Dir(h.Plane.Kubeconfig()), "faults")
 	if h.authority, err = cluster.NewServingCert(h.dir); err != nil {
 		return nil, err
 	}

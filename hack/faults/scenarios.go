@@ -51,9 +51,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return slices.Concat(
-		ofDeployments(), ofSets(), ofFreezes(), ofSteps(), ofChecks(), ofDeclaredKinds(),
-		[]scenario{{name: "notify", play: withReceiver(releasesAreTold()), objects: []string{appv1alpha1.SystemNamespace}}}, ofServer())
+	return slices.Concat(ofDeployments(), ofSets(), ofFreezes(), ofSteps(), ofChecks(), ofReceivers(), ofDeclaredKinds(), ofServer())
 }
 
 func ofDeployments() []scenario {
@@ -105,12 +103,18 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
 // rollout may or may not be over.
-func failLastBatch(_ context.Context, s *stage) error {
-	s.Server.AddRule(altershield.Rule{
-		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + workloadName,
-		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
-	})
-	return nil
+func failLastBatch(ctx context.Context, s *stage) error {
+	return failAfterwards(altershield.Rule{Name: "error rate", Message: "5xx above 1%", Batch: ptr.To(replicas - 1)})(ctx, s)
+}
+
+// failAfterwards makes the server fail the check after a batch, or an order, once.
+func failAfterwards(rule altershield.Rule) step {
+	return func(_ context.Context, s *stage) error {
+		rule := rule // each run has its own
+		rule.Deployment, rule.Stage, rule.Verdict, rule.Remaining = s.namespace+"/"+workloadName, altershield.StagePost, altershield.VerdictFail, 1
+		s.Server.AddRule(rule)
+		return nil
+	}
 }
 
 // step is something that users do, or wait for.
@@ -131,9 +135,7 @@ func change(patch string) step {
 	return func(ctx context.Context, s *stage) error { return s.patch(ctx, patch) }
 }
 
-func secondRelease(ctx context.Context, s *stage) error {
-	return s.patch(ctx, template("second", ""))
-}
+func secondRelease(ctx context.Context, s *stage) error { return s.patch(ctx, template("second", "")) }
 
 func repair(ctx context.Context, s *stage) error {
 	return s.patch(ctx, template("repaired", repairing))

@@ -133,22 +133,24 @@ func (s *stage) created(ctx context.Context, object client.Object) error {
 }
 
 // createReady creates an object, and waits until the manager has found it usable.
-func (s *stage) createReady(ctx context.Context, object client.Object, ready func() bool) error {
+func (s *stage) createReady(ctx context.Context, object client.Object, is func() error) error {
 	if err := s.created(ctx, object); err != nil {
 		return err
 	}
-	return s.usable(ctx, object, ready)
+	return s.usable(ctx, object, is)
 }
 
-// readyIn reports whether the condition Ready is true.
-func readyIn(conditions *[]metav1.Condition) func() bool {
-	return func() bool { return meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady) }
+// readyIn returns an error unless the condition Ready is true.
+func readyIn(conditions *[]metav1.Condition) func() error {
+	return func() error {
+		return expect(meta.IsStatusConditionTrue(*conditions, appv1alpha1.ConditionReady), "it isn't ready")
+	}
 }
 
 // with plays beside an object that the manager has found usable, and deletes it.
-func (s *stage) with(ctx context.Context, object client.Object, ready func() bool, play step) error {
+func (s *stage) with(ctx context.Context, object client.Object, is func() error, play step) error {
 	defer func() { _ = s.Kube.Delete(context.WithoutCancel(ctx), object) }() // on failure it only costs time
-	if err := s.createReady(ctx, object, ready); err != nil {
+	if err := s.createReady(ctx, object, is); err != nil {
 		return err
 	}
 	return play(ctx, s)

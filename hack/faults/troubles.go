@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -136,29 +137,25 @@ func pastOf(resources ...string) step {
 }
 
 // unawareClient replaces the Deployment by the content of its file. The webhook completes it, so that nothing changes.
-func unawareClient(ctx context.Context, s *stage) error {
-	return s.replace(ctx, "an object without what the webhook adds", func(*appsv1.Deployment) {})
-}
+func unawareClient(ctx context.Context, s *stage) error { return s.replace(ctx, nil) }
 
 // askToGoBack requests a rollback; an unaware client does so with its file.
 func askToGoBack(ctx context.Context, s *stage) error {
 	if s.trouble == nil {
 		return requestRollback(ctx, s)
 	}
-	return s.replace(ctx, "the request", func(deployment *appsv1.Deployment) {
-		deployment.Annotations[appv1alpha1.AnnotationRollback] = "true"
-	})
+	return s.replace(ctx, map[string]string{appv1alpha1.AnnotationRollback: "true"})
 }
 
-// replace replaces the Deployment like kubectl replace, without the annotation that the webhook adds.
-func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Deployment)) error {
-	return s.write(ctx, what, func(ctx context.Context) error {
+// replace replaces the Deployment like kubectl replace, with more annotations, and without that of the template that the webhook adds.
+func (s *stage) replace(ctx context.Context, annotations map[string]string) error {
+	return s.write(ctx, "an object without what the webhook adds", func(ctx context.Context) error {
 		deployment := &appsv1.Deployment{}
 		if err := s.Kube.Get(ctx, s.key(workloadName), deployment); err != nil {
 			return err
 		}
+		maps.Copy(deployment.Annotations, annotations)
 		delete(deployment.Spec.Template.Annotations, injectedAnnotation)
-		edit(deployment)
 		return s.Kube.Update(ctx, deployment)
 	})
 }
