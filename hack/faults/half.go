@@ -60,13 +60,6 @@ type half struct {
 	results    []result
 }
 
-func (h *half) close(ctx context.Context) error {
-	if h.stopScraping != nil {
-		h.stopScraping()
-	}
-	return h.Lab.Close(ctx)
-}
-
 // run tries the plans.
 func (h *half) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)

@@ -52,7 +52,10 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 	var halves []*half
 	defer func() {
 		for _, h := range halves {
-			err = errors.Join(err, h.close(ctx))
+			if h.stopScraping != nil {
+				h.stopScraping()
+			}
+			err = errors.Join(err, h.Lab.Close(ctx))
 		}
 	}()
 	for _, checked := range []bool{false, true} {

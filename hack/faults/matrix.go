@@ -104,9 +104,9 @@ func (h *half) play(ctx context.Context, name string) (played run) {
 		played.err = fmt.Errorf("playing %s undisturbed: %w", name, err)
 	}
 	if s.isAlone() {
-		played.records = h.records(s.objects...)
+		played.records = h.api.Records(s.objects...)
 	} else {
-		played.records = slices.Concat(h.records(s.namespace), h.calls.Records(s.namespace))
+		played.records = slices.Concat(h.api.Records(s.namespace), h.calls.Records(s.namespace))
 	}
 	return played
 }
@@ -132,14 +132,10 @@ func (h *half) enter(plan plan) *stage {
 		half: h, scenario: h.scenarios[plan.scenario], namespace: fmt.Sprintf("faults-%d", h.namespaces.Add(1)), name: workloadName,
 		trouble: plan.trouble, killed: h.keeper.kills.Load(),
 	}
-	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
-	if plan.fault != nil && plan.fault.Verb == proxy.VerbCall {
-		forAPI, forServer = nil, plan.fault
-	}
 	for _, ledger := range s.ledgers() {
-		h.api.Plan(ledger, forAPI)
+		h.api.Plan(ledger, plan.fault)
 	}
-	h.calls.Plan(s.namespace, forServer)
+	h.calls.Plan(s.namespace, plan.fault)
 	return s
 }
 
@@ -158,9 +154,7 @@ func (s *stage) perform(ctx context.Context) error {
 
 // leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
 func (s *stage) leave(ctx context.Context) {
-	for _, ledger := range s.ledgers() {
-		s.api.Forget(ledger)
-	}
+	s.api.Forget(s.ledgers()...)
 	s.calls.Forget(s.namespace)
 	// On failure it only costs time.
 	_ = s.Kube.DeleteAllOf(ctx, s.kind.New(), client.InNamespace(s.namespace), client.PropagationPolicy("Background"))
@@ -168,14 +162,6 @@ func (s *stage) leave(ctx context.Context) {
 
 // ledgers are the namespace and the objects without one whose writes are counted.
 func (s *stage) ledgers() []string { return append([]string{s.namespace}, s.objects...) }
-
-// records returns the writes in namespaces, or of objects without one.
-func (h *half) records(ledgers ...string) (records []proxy.Record) {
-	for _, ledger := range ledgers {
-		records = append(records, h.api.Records(ledger)...)
-	}
-	return records
-}
 
 // settled waits until nothing changes any more, and returns the state.
 func (s *stage) settled(ctx context.Context) (last state.State, err error) {
@@ -205,7 +191,7 @@ func (s *stage) compare(ctx context.Context, plan plan) (differences []string) {
 		}
 		differences = s.references[plan.scenario].Differences(found)
 		before := writes
-		writes = len(s.records(s.ledgers()...))
+		writes = len(s.api.Records(s.ledgers()...))
 		return writes != before || len(differences) > 0, nil
 	})
 	if err != nil && len(differences) == 0 {

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,11 +76,8 @@ func parsePlan(name string) (plan, error) {
 		}
 	}
 	position, err := proxy.ParsePosition(name[first+1 : last])
-	if err != nil {
-		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
-	}
-	mode, err := proxy.ParseMode(name[last+1:])
-	if err != nil {
+	mode, wrong := proxy.ParseMode(name[last+1:])
+	if err := cmp.Or(err, wrong); err != nil {
 		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 	}
 	return plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, nil

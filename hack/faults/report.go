@@ -33,7 +33,7 @@ import (
 const all = "all"
 
 // tally counts the plans in a cell of the table.
-type tally struct{ tried, failed, notReached int }
+type tally struct{ tried, failed, notReached, again int }
 
 // count returns the tally of a scenario and a class.
 func count(results []result, scenario, class string) (t tally) {
@@ -48,6 +48,9 @@ func count(results []result, scenario, class string) (t tally) {
 		}
 		if len(tried.Differences) > 0 {
 			t.failed++
+		}
+		if tried.Again {
+			t.again++
 		}
 	}
 	return t
@@ -122,15 +125,9 @@ func report(out io.Writer, file string, results []result, took time.Duration) er
 	if err := table(out, results); err != nil {
 		return fmt.Errorf("printing the table: %w", err)
 	}
-	again := 0
-	for _, tried := range results {
-		if tried.Again {
-			again++
-		}
-	}
 	total := count(results, all, all)
 	fmt.Fprintf(out, "\n%d faults were injected, %d were not (their write didn't occur), %d runs ended differently from an undisturbed one. %d plans were repeated alone. %s in total.\n",
-		total.tried, total.notReached, total.failed, again, took.Round(time.Second))
+		total.tried, total.notReached, total.failed, total.again, took.Round(time.Second))
 	for _, tried := range results {
 		if len(tried.Differences) > 0 {
 			fmt.Fprintf(out, "\n%s\n", tried.Plan)

@@ -223,11 +223,10 @@ func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload)
 	}
 	ours := strings.TrimSuffix(record.Name, record.Spec.Reversion)
 	for i := range batches.Items {
-		if !strings.HasPrefix(batches.Items[i].Name, ours) {
-			continue
-		}
-		if !metav1.IsControlledBy(&batches.Items[i], record) || batches.Items[i].Spec.Release != record.Spec.Release {
-			return fmt.Errorf("ChangePod %s is not deleted yet", batches.Items[i].Name)
+		batch := &batches.Items[i]
+		present := metav1.IsControlledBy(batch, record) && batch.Spec.Release == record.Spec.Release
+		if strings.HasPrefix(batch.Name, ours) && !present {
+			return fmt.Errorf("ChangePod %s is not deleted yet", batch.Name)
 		}
 	}
 	return nil

@@ -150,21 +150,25 @@ func (p *Proxy) Fired(namespace string) bool {
 	return known != nil && known.fired
 }
 
-// Records returns the writes in a namespace since Plan, in the order of their arrival.
-func (p *Proxy) Records(namespace string) []Record {
+// Records returns the writes in some namespaces since Plan, those in each in the order of their arrival.
+func (p *Proxy) Records(namespaces ...string) (records []Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known := p.namespaces[namespace]; known != nil {
-		return append([]Record{}, known.records...)
+	for _, namespace := range namespaces {
+		if known := p.namespaces[namespace]; known != nil {
+			records = append(records, known.records...)
+		}
 	}
-	return nil
+	return records
 }
 
-// Forget discards everything about a namespace.
-func (p *Proxy) Forget(namespace string) {
+// Forget discards everything about some namespaces.
+func (p *Proxy) Forget(namespaces ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.namespaces, namespace)
+	for _, namespace := range namespaces {
+		delete(p.namespaces, namespace)
+	}
 }
 
 // begin records a write, and takes the fault planned for it.
