@@ -20,7 +20,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,27 +104,6 @@ func TestOrphanIsAnObjectWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
 	g.Expect(orphan([]unstructured.Unstructured{owned, owner})).To(Succeed())
 	owner.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
 	g.Expect(orphan([]unstructured.Unstructured{owned, owner})).NotTo(Succeed())
-}
-
-func TestRelayDeliversACallbackUntilItIsTaken(t *testing.T) {
-	g := NewWithT(t)
-	var told atomic.Int32
-	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Sign") != "signed" {
-			t.Error("the headers are gone")
-		}
-		if told.Add(1) < 3 {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	}))
-	defer manager.Close()
-	relayed := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
-	relayed.Header.Set("Sign", "signed")
-	answer := httptest.NewRecorder()
-	relay{t.Context(), manager.URL}.ServeHTTP(answer, relayed)
-	g.Expect(answer.Body.String()).To(Equal(`{"success":true}`))
-	g.Eventually(told.Load).Should(BeEquivalentTo(3))
-	g.Consistently(told.Load).WithTimeout(3 * lab.Glance).Should(BeEquivalentTo(3))
 }
 
 func TestMasksMakeTheStatesOfTwoNamespacesTheSame(t *testing.T) {

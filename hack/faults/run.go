@@ -70,11 +70,15 @@ func (h *half) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	called, err := h.called(ctx)
+	address, err := h.called(ctx)
 	if err != nil {
 		return err
 	}
-	h.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: proxy.Call, Kill: h.keeper.kill})
+	target, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("parsing the address that the manager calls: %w", err)
+	}
+	h.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: proxy.Call, Kill: h.keeper.kill})
 	if err := errors.Join(h.permit(ctx, "pod-deletion"), h.permit(ctx, "job-creation")); err != nil {
 		return err
 	}
@@ -141,24 +145,17 @@ func (h *half) usable(ctx context.Context, object client.Object, is func() error
 	})
 }
 
-// called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
-func (h *half) called(ctx context.Context) (*url.URL, error) {
-	address, err := "", error(nil)
+// called starts what the manager calls beside the API server, and returns its address: the test server, or a Prometheus that scrapes the pods of
+// the control plane.
+func (h *half) called(ctx context.Context) (address string, err error) {
 	if h.checked {
 		// Deadlocks at the server are random: the same call would have another position in each run.
-		err = h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
-		address = h.ServerURL
-	} else if slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
-		address, err = h.scrape(ctx)
+		err := h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
+		return h.ServerURL, err
 	}
-	if err != nil {
-		return nil, err
+	if !slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
+		return "", nil
 	}
-	return url.Parse(address)
-}
-
-// scrape starts a Prometheus that scrapes the pods of the control plane.
-func (h *half) scrape(ctx context.Context) (address string, err error) {
 	programs, err := prometheus.Ensure(ctx, h.out)
 	if err != nil {
 		return "", err

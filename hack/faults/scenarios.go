@@ -21,13 +21,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -143,4 +151,165 @@ func repair(ctx context.Context, s *stage) error {
 
 func requestRollback(ctx context.Context, s *stage) error {
 	return s.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
+}
+
+// lockLength is longer than any run.
+const lockLength = time.Hour
+
+func ofFreezes() []scenario {
+	return []scenario{
+		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
+		{name: "freeze", play: inTurn(
+			createSlowly, verified(1),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish}), secondRelease, frozen(2), unlock("parks"), verified(2),
+			slowRelease, ready(1), replaced, checked(1), lock("holds", freeze{Running: appv1alpha1.FreezeHold}), frozen(3),
+			breakGlass, change(`{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
+		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
+		{name: "thaw", play: inTurn(
+			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish, Thaw: appv1alpha1.FreezeThaw{Concurrent: 1}}), secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"),
+			verified(2), beside(verified(2)), thawedInTurn)},
+	}
+}
+
+// thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
+func thawedInTurn(ctx context.Context, s *stage) error {
+	own, err := s.current(ctx)
+	if err != nil {
+		return err
+	}
+	other, err := s.beside().current(ctx)
+	if err != nil {
+		return err
+	}
+	return expect(wentOnAfter(own.record, other.record) || wentOnAfter(other.record, own.record),
+		"both releases were on their way: their records have %+v and %+v", own.record.Status.Conditions, other.record.Status.Conditions)
+}
+
+// wentOnAfter reports whether the freeze of a release ended when another release was verified, or later.
+func wentOnAfter(record, other *appv1alpha1.ChangeWorkload) bool {
+	thawed := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionFrozen)
+	verified := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && thawed != nil && !thawed.LastTransitionTime.Before(&verified.LastTransitionTime)
+}
+
+// createSlowly creates a Deployment that replaces one pod after another.
+func createSlowly(ctx context.Context, s *stage) error {
+	return s.created(ctx, lab.Deployment(s.namespace, workloadName, heldReplicas))
+}
+
+// freeze and policy are what a lock, and steps, may have besides.
+type (
+	freeze = appv1alpha1.ChangeFreezeSpec
+	policy = appv1alpha1.ReleasePolicySpec
+)
+
+// lock freezes the namespace, and waits until the operator knows.
+func lock(name string, spec freeze) step {
+	return func(ctx context.Context, s *stage) error {
+		created := &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: spec}
+		created.Spec.Expires = &metav1.Duration{Duration: lockLength}
+		return s.createReady(ctx, created, func() error { return expect(created.Status.Active, "it isn't active") })
+	}
+}
+
+func unlock(name string) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.write(ctx, "the end of the freeze "+name, func(ctx context.Context) error {
+			return client.IgnoreNotFound(s.Kube.Delete(ctx, &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
+		})
+	}
+}
+
+// frozen waits until a release waits for the end of a freeze.
+func frozen(release int64) step {
+	return awaits(fmt.Sprintf("the freeze of release %d", release), func(_ context.Context, s seen) error {
+		paused := s.kind.Rollout(s.object).Paused
+		return expect(s.record.Spec.Release == release && decide.IsFrozen(s.record) && paused,
+			"it is at release %d, paused %t, and its record has %+v", s.record.Spec.Release, paused, s.record.Status.Conditions)
+	})
+}
+
+// breakGlass lets one release pass.
+func breakGlass(ctx context.Context, s *stage) error {
+	return s.created(ctx, &appv1alpha1.BreakGlass{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "inc-7"},
+		Spec: appv1alpha1.BreakGlassSpec{
+			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: workloadName}},
+			Overrides: []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideFreeze}, For: metav1.Duration{Duration: lockLength},
+		},
+	})
+}
+
+func ofSteps() []scenario {
+	// A release runs one pod until it is approved, and then all.
+	paced := func(create step, policy policy) step {
+		return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
+	}
+	return []scenario{
+		{name: "steps", play: paced(createDeployment, policy{})},
+		{name: "steps-before", play: paced(createDeployment, policy{Traffic: appv1alpha1.TrafficBefore})},
+		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
+		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
+		// A release fails after its first step, and is rolled back by its policy.
+		{name: "undo", play: inTurn(
+			twoSteps(policy{OnFail: appv1alpha1.OnFailUndo}), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
+		// The same with a StatefulSet whose release is parked.
+		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
+			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
+			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
+		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
+		{name: "steps-order", checked: true, play: inTurn(
+			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
+			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
+	}
+}
+
+// twoSteps creates a ReleasePolicy of two steps, of which the second one needs an approval.
+func twoSteps(spec policy) step {
+	return func(ctx context.Context, s *stage) error {
+		created := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "careful"}, Spec: spec}
+		created.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100, Approvals: 1}}
+		if err := s.createReady(ctx, created, readyIn(&created.Status.Conditions)); err != nil {
+			return err
+		}
+		return until(ctx, "a policy in effect", func(ctx context.Context) error {
+			return s.Kube.Get(ctx, s.key(appv1alpha1.ReleaseGateName), &appv1alpha1.ReleaseGate{})
+		})
+	}
+}
+
+// awaitsApproval waits until the first step is done.
+func awaitsApproval(ctx context.Context, s *stage) error {
+	return awaits("a release that awaits its approval", func(_ context.Context, s seen) error {
+		paced := meta.FindStatusCondition(s.record.Status.Conditions, appv1alpha1.ConditionPaced)
+		return expect(paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval, "its condition Paced is %v", paced)
+	})(ctx, s)
+}
+
+// approve approves the present release.
+func approve(ctx context.Context, s *stage) error {
+	return acts("the approval", func(ctx context.Context, s seen) error {
+		approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "approval"}}
+		approval.Spec = appv1alpha1.ChangeApprovalSpec{
+			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: s.name},
+			Version:  s.record.Spec.Reversion, Release: s.record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
+		}
+		config := s.Plane.Config()
+		config.Impersonate = rest.ImpersonationConfig{UserName: "approver", Groups: []string{"system:masters"}} // the author can't approve
+		approver, err := client.New(config, client.Options{Scheme: s.Kube.Scheme()})
+		if err != nil {
+			return err
+		}
+		return client.IgnoreAlreadyExists(approver.Create(ctx, approval))
+	})(ctx, s)
+}
+
+// unpaced waits until nothing of the pace is left on the workload.
+func unpaced(ctx context.Context, s *stage) error {
+	return awaits("a workload without its pace", func(_ context.Context, s seen) error {
+		annotations := s.object.GetAnnotations()
+		paced := appv1alpha1.PacedOf(annotations, decide.ReleaseNumber(annotations))
+		return expect(paced == nil && !s.kind.Rollout(s.object).Paused, "it is still paced")
+	})(ctx, s)
 }

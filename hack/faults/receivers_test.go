@@ -20,9 +20,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 func TestAskerCantTellUntilACheckPasses(t *testing.T) {
@@ -49,4 +52,25 @@ func TestAskerCantTellUntilACheckPasses(t *testing.T) {
 	greeted := httptest.NewRecorder()
 	plugin.ServeHTTP(greeted, httptest.NewRequest(http.MethodHead, "/", nil))
 	g.Expect(greeted.Code).To(Equal(http.StatusOK))
+}
+
+func TestRelayDeliversACallbackUntilItIsTaken(t *testing.T) {
+	g := NewWithT(t)
+	var told atomic.Int32
+	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sign") != "signed" {
+			t.Error("the headers are gone")
+		}
+		if told.Add(1) < 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer manager.Close()
+	relayed := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
+	relayed.Header.Set("Sign", "signed")
+	answer := httptest.NewRecorder()
+	relay{t.Context(), manager.URL}.ServeHTTP(answer, relayed)
+	g.Expect(answer.Body.String()).To(Equal(`{"success":true}`))
+	g.Eventually(told.Load).Should(BeEquivalentTo(3))
+	g.Consistently(told.Load).WithTimeout(3 * lab.Glance).Should(BeEquivalentTo(3))
 }
