@@ -49,7 +49,8 @@ const (
 	parkedReplicas = 5
 )
 
-func ofSets() []scenario {
+// ofRollouts returns the scenarios of rollouts that go on pod by pod, of sets and of a declared kind.
+func ofRollouts() []scenario {
 	return []scenario{
 		// A release of an OrderedReady StatefulSet whose first pod fails. It is held by the partition, the next release is denied, and a repair is
 		// admitted and verified.
@@ -70,6 +71,17 @@ func ofSets() []scenario {
 		// A release of a DaemonSet starts on one node, where its pod passes, and goes on to the others.
 		{name: "first-nodes", kind: daemonset.Kind{}, play: inTurn(
 			createDaemonSet(map[string]string{appv1alpha1.AnnotationFirstNodes: corev1.LabelHostname + "=node-1"}), verified(1), secondRelease, verified(2))},
+		// A release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes on once the
+		// verdict is withdrawn, is verified, and is rolled back on request.
+		{name: "declared", declared: true, play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
+			ready(1), checked(2), withdrawn(1), ready(1), verified(2), requestRollback, verified(3))},
+		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
+		{name: "undeclared", declared: true, objects: []string{"webapps.lab.altershield.io", kindsMutating, kindsValidating}, play: inTurn(
+			declare, createWebApp, verified(1),
+			slowRelease, ready(1), replaced, failed(1), suspended(2), held,
+			undeclare, ready(1), ready(1))},
 	}
 }
 
@@ -127,22 +139,6 @@ func parked(ctx context.Context, s *stage) error {
 			"the condition Parked is %t, the annotations of the template are %v, its status was observed %t, %d pods are of the release, %d of any are ready",
 			isParked, template.Annotations, observed, status.UpdatedReplicas, status.ReadyReplicas)
 	})(ctx, s)
-}
-
-func ofDeclaredKinds() []scenario {
-	return []scenario{
-		// A release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes on once the
-		// verdict is withdrawn, is verified, and is rolled back on request.
-		{name: "declared", declared: true, play: inTurn(
-			declare, createWebApp, verified(1),
-			slowRelease, ready(1), replaced, failed(1), suspended(2), held, denied,
-			ready(1), checked(2), withdrawn(1), ready(1), verified(2), requestRollback, verified(3))},
-		// WebApps are put under change control, and taken out of it while the rollout of one is held, which then goes on.
-		{name: "undeclared", declared: true, objects: []string{"webapps.lab.altershield.io", kindsMutating, kindsValidating}, play: inTurn(
-			declare, createWebApp, verified(1),
-			slowRelease, ready(1), replaced, failed(1), suspended(2), held,
-			undeclare, ready(1), ready(1))},
-	}
 }
 
 // kindsMutating and kindsValidating are the configurations of the webhooks of declared kinds.

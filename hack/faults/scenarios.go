@@ -59,11 +59,16 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return slices.Concat(ofDeployments(), ofSets(), ofFreezes(), ofSteps(), ofChecks(), ofReceivers(), ofDeclaredKinds(), ofServer())
+	return slices.Concat(ofDeployments(), ofRollouts(), ofChecks(), ofReceivers())
 }
 
+// ofDeployments returns the scenarios of plain releases, of policies and of AlterShield Server, some of them with other kinds.
 func ofDeployments() []scenario {
 	const neverStarts = `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`
+	// A release runs one pod until it is approved, and then all.
+	paced := func(create step, policy policy) step {
+		return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
+	}
 	return []scenario{
 		// The documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
 		{name: "walkthrough", troubles: []trouble{
@@ -83,12 +88,33 @@ func ofDeployments() []scenario {
 			createInjected, verified(1), slowRelease, ready(1), failed(1), suspended(2), held,
 			change(fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
 			moment, askToGoBack, verified(3))},
-	}
-}
-
-// ofServer returns those of AlterShield Server, in which it passes a release and fails another one.
-func ofServer() []scenario {
-	return []scenario{
+		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
+		{name: "freeze", play: inTurn(
+			createSlowly, verified(1),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish}), secondRelease, frozen(2), unlock("parks"), verified(2),
+			slowRelease, ready(1), replaced, checked(1), lock("holds", freeze{Running: appv1alpha1.FreezeHold}), frozen(3),
+			breakGlass, change(`{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
+		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
+		{name: "thaw", play: inTurn(
+			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
+			lock("parks", freeze{Running: appv1alpha1.FreezeFinish, Thaw: appv1alpha1.FreezeThaw{Concurrent: 1}}),
+			secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"), verified(2), beside(verified(2)), thawedInTurn)},
+		{name: "steps", play: paced(createDeployment, policy{})},
+		{name: "steps-before", play: paced(createDeployment, policy{Traffic: appv1alpha1.TrafficBefore})},
+		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
+		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
+		// A release fails after its first step, and is rolled back by its policy.
+		{name: "undo", play: inTurn(
+			twoSteps(policy{OnFail: appv1alpha1.OnFailUndo}), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
+		// The same with a StatefulSet whose release is parked.
+		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
+			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
+			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
+		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
+		{name: "steps-order", checked: true, play: inTurn(
+			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
+			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
+		// AlterShield Server passes a release and fails another one.
 		{name: "server", checked: true, play: inTurn(createDeployment, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
 		{name: "repair", checked: true, play: inTurn(failLastBatch, createDeployment, suspended(1), batchesEnd, repair, verified(2))},
 	}
@@ -155,22 +181,6 @@ func requestRollback(ctx context.Context, s *stage) error {
 
 // lockLength is longer than any run.
 const lockLength = time.Hour
-
-func ofFreezes() []scenario {
-	return []scenario{
-		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
-		{name: "freeze", play: inTurn(
-			createSlowly, verified(1),
-			lock("parks", freeze{Running: appv1alpha1.FreezeFinish}), secondRelease, frozen(2), unlock("parks"), verified(2),
-			slowRelease, ready(1), replaced, checked(1), lock("holds", freeze{Running: appv1alpha1.FreezeHold}), frozen(3),
-			breakGlass, change(`{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))},
-		// A freeze parks the releases of two workloads until it is deleted. They go on one after the other.
-		{name: "thaw", play: inTurn(
-			createDeployment, verified(1), beside(createDeployment), beside(verified(1)),
-			lock("parks", freeze{Running: appv1alpha1.FreezeFinish, Thaw: appv1alpha1.FreezeThaw{Concurrent: 1}}), secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"),
-			verified(2), beside(verified(2)), thawedInTurn)},
-	}
-}
 
 // thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
 func thawedInTurn(ctx context.Context, s *stage) error {
@@ -239,30 +249,6 @@ func breakGlass(ctx context.Context, s *stage) error {
 			Overrides: []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideFreeze}, For: metav1.Duration{Duration: lockLength},
 		},
 	})
-}
-
-func ofSteps() []scenario {
-	// A release runs one pod until it is approved, and then all.
-	paced := func(create step, policy policy) step {
-		return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
-	}
-	return []scenario{
-		{name: "steps", play: paced(createDeployment, policy{})},
-		{name: "steps-before", play: paced(createDeployment, policy{Traffic: appv1alpha1.TrafficBefore})},
-		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
-		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
-		// A release fails after its first step, and is rolled back by its policy.
-		{name: "undo", play: inTurn(
-			twoSteps(policy{OnFail: appv1alpha1.OnFailUndo}), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
-		// The same with a StatefulSet whose release is parked.
-		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
-			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
-			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
-		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
-		{name: "steps-order", checked: true, play: inTurn(
-			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
-			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
-	}
 }
 
 // twoSteps creates a ReleasePolicy of two steps, of which the second one needs an approval.
