@@ -37,7 +37,7 @@ type plan struct {
 	disturbance proxy.Disturbance
 }
 
-// String returns the name of a plan, as used by --only: "walkthrough/patch changepods/status#2/killed-after", "walkthrough/stale pods/5s" or
+// String returns the name of a plan, as used by --only: "walkthrough/patch changepods/status#2/killed-after", "walkthrough/stale pods/3s" or
 // "late/trouble/stale-pods".
 func (p plan) String() string {
 	switch {

@@ -235,8 +235,11 @@ func told(release int64, types ...string) step {
 
 // allTold waits until the subscription knows that it delivered all events. It must not have given up any.
 func allTold(ctx context.Context, s *stage) error {
-	subscription := &appv1alpha1.ChangeSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
-	return s.usable(ctx, subscription, func() error {
+	return until(ctx, "the end of the messages", func(ctx context.Context) error {
+		var subscription appv1alpha1.ChangeSubscription
+		if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}, &subscription); err != nil {
+			return err
+		}
 		status := &subscription.Status
 		return expect(
 			len(status.Delivered) == 7 && status.Pending == 0 && status.Dropped == 0 && status.FailingSince == nil && len(status.ToldFailures) == 0,

@@ -135,7 +135,7 @@ func (h *half) enforced(ctx context.Context) error {
 	return nil
 }
 
-// usable waits until an object is what the manager makes of a usable one.
+// usable waits until an object is what the manager makes of a usable one. Fields that the manager removes keep their values here.
 func (h *half) usable(ctx context.Context, object client.Object, is func() error) error {
 	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
 		if err := h.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
