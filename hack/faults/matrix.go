@@ -83,13 +83,16 @@ func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, er
 		play()
 	}
 	found := map[string][]proxy.Position{}
-	var failures []error
+	var failures error
 	for name, runs := range ended {
+		if err := errors.Join(runs[0].err, runs[1].err); err != nil {
+			failures = errors.Join(failures, err)
+			continue // there is nothing to compare with
+		}
 		h.references[name] = state.NewReference(runs[0].state, runs[1].state)
 		found[name] = positions(slices.Concat(runs[0].records, runs[1].records))
-		failures = append(failures, runs[0].err, runs[1].err)
 	}
-	return found, errors.Join(failures...)
+	return found, failures
 }
 
 // play plays a scenario without a fault.
