@@ -54,7 +54,7 @@ func kinds() []kind {
 		"status.replicas", "status.readyReplicas", "status.updatedReplicas",
 		"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
 	}
-	own, apps, wanted := appv1alpha1.GroupVersion, appsv1.SchemeGroupVersion, []string{"spec", "status"}
+	own, apps, whole := appv1alpha1.GroupVersion, appsv1.SchemeGroupVersion, []string{"spec", "status"}
 	return []kind{
 		{GroupVersionKind: apps.WithKind("Deployment"), fields: workload},
 		{GroupVersionKind: apps.WithKind("StatefulSet"), fields: workload},
@@ -63,10 +63,10 @@ func kinds() []kind {
 		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas"}},
 		{GroupVersionKind: apps.WithKind("ControllerRevision"), fields: []string{"metadata.labels", "metadata.annotations", "data", "revision"}},
 		{GroupVersionKind: own.WithKind("ChangeWorkload"), fields: []string{"metadata.labels", "metadata.finalizers", "spec", "status"}},
-		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: wanted},
-		{GroupVersionKind: own.WithKind("BreakGlass"), fields: wanted},
+		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: whole},
+		{GroupVersionKind: own.WithKind("BreakGlass"), fields: whole},
 		{GroupVersionKind: own.WithKind("ChangePod"), fields: []string{"metadata.labels", "spec", "status"}},
-		{GroupVersionKind: own.WithKind("ChangeVerdict"), fields: wanted, nameless: true},
+		{GroupVersionKind: own.WithKind("ChangeVerdict"), fields: whole, nameless: true},
 		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind("Job"), fields: []string{"status.succeeded"}, nameless: true},
 		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), fields: []string{"metadata.labels", "status.phase"}, nameless: true},
 	}
