@@ -159,6 +159,7 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout")).To(BeEmpty())
 	g.Expect(settled(2, "Running", "Paced", metav1.Condition{Type: "Paced", Reason: "StepDeadline"})).To(BeEmpty())
 	g.Expect(settled(2, "Running", "Paced", metav1.Condition{Type: "Paced", Reason: "AwaitingApproval"})).To(ContainSubstring("is Running: AwaitingApproval"))
+	g.Expect(settled(2, "Running", "WebAppPaused")).To(ContainSubstring("is Running: WebAppPaused"), "no user pauses one")
 	g.Expect(settled(2, "Running", "Frozen")).To(ContainSubstring("is Running: Frozen"))
 	g.Expect(settled(2, "Running", "Verifying")).To(ContainSubstring("is Running: Verifying"))
 	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, the spec of its ChangeWorkload at 1"))

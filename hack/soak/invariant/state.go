@@ -55,7 +55,7 @@ func Settled(present Present) string {
 			return fmt.Sprintf("%s is at release %d, the spec of its ChangeWorkload at %d and the status at %d", name, release.Number,
 				record.Spec.Release, record.Status.ObservedRelease)
 		}
-		if state := cmp.Or(unsettled(workload.GetKind(), record), present.left(record)); state != "" {
+		if state := cmp.Or(unsettled(record), present.left(record)); state != "" {
 			return fmt.Sprintf("release %d of %s %s", release.Number, name, state)
 		}
 		return ""
@@ -84,8 +84,8 @@ func (p Present) left(record *appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
-// unsettled returns the state of a release that is neither over nor waits for a user, "" if it is or does.
-func unsettled(kind string, record *appv1alpha1.ChangeWorkload) string {
+// unsettled returns the state of a release that is neither over nor waits for a user, "" if it is or does. Users pause Deployments alone.
+func unsettled(record *appv1alpha1.ChangeWorkload) string {
 	switch record.Status.Status {
 	case appv1alpha1.ChangeWorkloadSuccess, appv1alpha1.ChangeWorkloadSuspend, appv1alpha1.ChangeWorkloadFailed:
 		return ""
@@ -98,7 +98,7 @@ func unsettled(kind string, record *appv1alpha1.ChangeWorkload) string {
 		verified = meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced)
 	}
 	switch verified.Reason {
-	case appv1alpha1.ReasonPaused(kind), appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonStepDeadline:
+	case appv1alpha1.ReasonPaused("Deployment"), appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonStepDeadline:
 		return ""
 	}
 	return fmt.Sprintf("is %s: %s: %s", record.Status.Status, verified.Reason, verified.Message)
