@@ -189,13 +189,13 @@ func (a *actor) decide(ctx context.Context, of plan.Of, key client.ObjectKey, re
 	return a.approver.Create(ctx, approval)
 }
 
-// release lets all releases go on: it ends the freezes and denials. The policies stay.
+// release lets all releases go on: it ends the freezes, the denials and the crashes. The policies stay.
 func (a *actor) release(ctx context.Context) error {
 	var failures []error
 	for _, namespace := range optedIn() {
 		freeze := &appv1alpha1.ChangeFreeze{ObjectMeta: governing(namespace)}
 		failures = append(failures, client.IgnoreNotFound(a.lab.Kube.Delete(ctx, freeze)),
-			a.lab.Kube.DeleteAllOf(ctx, &appv1alpha1.ChangeApproval{}, client.InNamespace(namespace)))
+			a.lab.Kube.DeleteAllOf(ctx, &appv1alpha1.ChangeApproval{}, client.InNamespace(namespace)), a.mend(ctx, client.InNamespace(namespace)))
 	}
 	return errors.Join(failures...)
 }

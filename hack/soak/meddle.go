@@ -90,11 +90,18 @@ func (a *actor) crash(ctx context.Context, action plan.Action) error {
 	if action.Text == "" {
 		return patch(ctx, a.lab.Kube, &list.Items[action.Count%len(list.Items)], fmt.Sprintf(`{"metadata":{"labels":{%q:"now"}}}`, crashLabel))
 	}
+	return a.mend(ctx, podsOf(action)...)
+}
+
+// mend ends the crashes of pods.
+func (a *actor) mend(ctx context.Context, of ...client.ListOption) error {
+	var list corev1.PodList
+	if err := a.lab.Kube.List(ctx, &list, append(of, client.HasLabels{crashLabel})...); err != nil {
+		return err
+	}
 	var failures []error
 	for i := range list.Items {
-		if pod := &list.Items[i]; pod.Labels[crashLabel] != "" {
-			failures = append(failures, patch(ctx, a.lab.Kube, pod, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, crashLabel)))
-		}
+		failures = append(failures, patch(ctx, a.lab.Kube, &list.Items[i], fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, crashLabel)))
 	}
 	return errors.Join(failures...)
 }
