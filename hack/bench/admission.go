@@ -24,9 +24,7 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -53,23 +51,6 @@ type clients struct {
 	count, groups, group int
 }
 
-// written is a kind of workloads that clients write.
-type written struct {
-	kind schema.GroupVersionKind
-	// create returns a workload without pods.
-	create func(namespace, name string) (client.Object, error)
-	// webhooks are the paths of its webhooks.
-	webhooks []string
-}
-
-func writtenDeployments() written {
-	return written{
-		kind:     appsv1.SchemeGroupVersion.WithKind("Deployment"),
-		create:   func(namespace, name string) (client.Object, error) { return lab.Deployment(namespace, name, 0), nil },
-		webhooks: []string{"/mutate-apps-v1-deployment", "/validate-apps-v1-deployment"},
-	}
-}
-
 func (c clients) String() string {
 	if c.count == 1 {
 		return "1 client"
@@ -84,7 +65,7 @@ func runAdmission(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 	}
 	var figures []Figure
 	for _, who := range []clients{{count: 1, groups: 5, group: 20}, {count: 8, groups: 4, group: 160}} {
-		took, err := who.run(ctx, l, writtenDeployments())
+		took, err := who.run(ctx, l, deployments())
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +82,7 @@ type admitted struct {
 }
 
 // run writes workloads of each kind in turn.
-func (c clients) run(ctx context.Context, l *lab.Lab, kinds ...written) ([]admitted, error) {
+func (c clients) run(ctx context.Context, l *lab.Lab, kinds ...kind) ([]admitted, error) {
 	// The first one is without webhooks.
 	namespaces := []string{fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)}
 	for i, namespace := range namespaces {
@@ -200,12 +181,12 @@ func (a admitted) figures(load, setup string) []Figure {
 }
 
 // write makes a group of writes and returns how long each took, in milliseconds.
-func (c clients) write(ctx context.Context, kube client.Client, kind written, operation, namespace string, group int) ([]float64, error) {
+func (c clients) write(ctx context.Context, kube client.Client, of kind, operation, namespace string, group int) ([]float64, error) {
 	var lock sync.Mutex
 	var took []float64
 	err := atOnce(ctx, c.count, c.group, func(ctx context.Context, i int) error {
 		begin := time.Now()
-		err := writeOnce(ctx, kube, kind, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
+		err := writeOnce(ctx, kube, of, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
 		milliseconds := inMilliseconds(time.Since(begin))
 		lock.Lock()
 		took = append(took, milliseconds)
@@ -218,19 +199,15 @@ func (c clients) write(ctx context.Context, kube client.Client, kind written, op
 	return took, err
 }
 
-func writeOnce(ctx context.Context, kube client.Client, kind written, operation, namespace, name string) error {
+func writeOnce(ctx context.Context, kube client.Client, of kind, operation, namespace, name string) error {
 	if operation == opCreate {
-		object, err := kind.create(namespace, name)
-		if err != nil {
-			return err
-		}
-		return kube.Create(ctx, object)
+		return of.create(ctx, kube, lab.Deployment(namespace, name, 0))
 	}
 	patch := `{"metadata":{"annotations":{"note":"second"}}}`
 	if operation == opTemplate {
 		patch = `{"spec":{"template":{"metadata":{"annotations":{"note":"second"}}}}}`
 	}
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	object.SetGroupVersionKind(kind.kind)
+	object.SetGroupVersionKind(of.GroupVersionKind)
 	return kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }

@@ -45,7 +45,7 @@ func TestChooseLoadsByName(t *testing.T) {
 
 func TestPluginCommandsPrintWhatIsThere(t *testing.T) {
 	g := NewWithT(t)
-	commands := pluginCommands(fleet{deployments: 200}, fleet{namespace: "big", deployments: 1, replicas: 5000})
+	commands := pluginCommands(deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000))
 	g.Expect(commands[0].prints).To(Equal("201 verified"))
 	g.Expect(commands[2]).To(Equal(pluginCommand{"status of the big one", "status app-0 -n big", "5000 passed"}))
 }

@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -58,7 +56,7 @@ func withGadgets(run measurement) measurement {
 func runDeclared(size fleet) measurement {
 	return func(ctx context.Context, b *bench, l *lab.Lab) (figures []Figure, err error) {
 		fleets := []fleet{size, size}
-		fleets[0].namespace, fleets[1].namespace, fleets[1].declared = "deployments", "gadgets", true
+		fleets[0].namespace, fleets[1].namespace, fleets[1].kind = "deployments", "gadgets", gadgets()
 		for _, f := range fleets {
 			if _, err := f.create(ctx, l, true); err != nil {
 				return nil, err
@@ -123,7 +121,7 @@ func declaredFigures(s setup, fleets []fleet, samples [][]sample) []Figure {
 			return float64(total(declaredWrites(of, rolled))) / float64(rolled.pods())
 		}},
 		{"writes per release", "", func(of sample, rolled fleet) float64 {
-			return float64(total(declaredWrites(of, rolled))) / float64(rolled.deployments)
+			return float64(total(declaredWrites(of, rolled))) / float64(rolled.count)
 		}},
 		{"GET and LIST per pod", "", func(of sample, rolled fleet) float64 {
 			return float64(total(readsOf(of.requests))) / float64(rolled.pods())
@@ -148,14 +146,6 @@ func declaredFigures(s setup, fleets []fleet, samples [][]sample) []Figure {
 	return figures
 }
 
-func writtenGadgets() written {
-	return written{
-		kind:     gadgetKind(),
-		create:   func(namespace, name string) (client.Object, error) { return gadget(lab.Deployment(namespace, name, 0)) },
-		webhooks: []string{"/mutate-kind", "/validate-kind"},
-	}
-}
-
 // runDeclaredAdmission measures how long writes of Deployments and of a declared kind take, with and without webhooks.
 func runDeclaredAdmission(ctx context.Context, b *bench, l *lab.Lab) (figures []Figure, err error) {
 	if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
@@ -168,7 +158,7 @@ func runDeclaredAdmission(ctx context.Context, b *bench, l *lab.Lab) (figures []
 		return nil, err
 	}
 	for _, who := range []clients{{count: 1, groups: 3, group: 20}, {count: 8, groups: 3, group: 160}} {
-		took, err := who.run(ctx, l, writtenDeployments(), writtenGadgets())
+		took, err := who.run(ctx, l, deployments(), gadgets())
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -58,50 +57,15 @@ func TestSizesOfARolloutByQuarters(t *testing.T) {
 
 func TestReplicaSetOfAGadget(t *testing.T) {
 	g := NewWithT(t)
-	object, err := gadget(lab.Deployment("shop", "cart", 2))
-	g.Expect(err).NotTo(HaveOccurred())
-	first, desired, err := replicaSet(object)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(desired).To(BeEquivalentTo(2))
-	g.Expect(first.Spec.Selector.MatchLabels).To(And(HaveLen(2), HaveKeyWithValue("app", "cart")))
+	gadget := lab.Deployment("shop", "cart", 2)
+	first := replicaSetOf(gadget, gadgets())
+	g.Expect(first.Spec.Selector.MatchLabels).To(Equal(map[string]string{"app": "cart", "pod-template-hash": "none"}))
 	g.Expect(first.Spec.Template.Labels).To(Equal(first.Spec.Selector.MatchLabels))
-	set("v2", "spec", "template", "metadata", "labels", "version")(object)
-	second, _, err := replicaSet(object)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(second.Name).NotTo(Equal(first.Name))
-	g.Expect(second.Labels).To(HaveKeyWithValue("version", "v2"))
-}
-
-func TestProgressSawGadget(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		change func(gadget *unstructured.Unstructured)
-		rolled bool
-	}{
-		{"it is complete", func(*unstructured.Unstructured) {}, true},
-		{"it has another template", set("before", "spec", "template", "metadata", "annotations", "note"), false},
-		{"its change was not seen yet", set(int64(2), "status", "observedGeneration"), false},
-		{"it has old pods", set(int64(3), "status", "replicas"), false},
-		{"it lacks new pods", set(int64(1), "status", "updatedReplicas"), false},
-		{"a pod is not ready", set(int64(1), "status", "readyReplicas"), false},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			g := NewWithT(t)
-			object := &unstructured.Unstructured{Object: map[string]any{
-				"metadata": map[string]any{"name": "cart", "generation": int64(3), "labels": map[string]any{
-					"admission-webhook-altershield.antgroup.com/version": "abc"}},
-				"spec": map[string]any{"replicas": int64(2), "template": map[string]any{
-					"metadata": map[string]any{"annotations": map[string]any{"note": "second"}}}},
-				"status": map[string]any{"observedGeneration": int64(3), "replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": int64(2)},
-			}}
-			row.change(object)
-			seen := newProgress("second", 1)
-			seen.sawGadget(object)
-			g.Expect(seen.isRolled()).To(Equal(row.rolled))
-			seen.sawWorkload(workload("gadgets.cart--x--abc", "Success"))
-			g.Expect(seen.isVerified()).To(Equal(row.rolled))
-		})
-	}
+	g.Expect(first.OwnerReferences[0].Kind).To(Equal("Gadget"))
+	gadget.Spec.Template.Annotations = map[string]string{"note": "v2"}
+	second := replicaSetOf(gadget, gadgets())
+	g.Expect([]string{first.Name, second.Name}).To(Equal([]string{"cart-none", "cart-v2"}))
+	g.Expect(second.Spec.Selector.MatchLabels).To(HaveKeyWithValue("pod-template-hash", "v2"))
 }
 
 func TestDeclaredFiguresCompareTheKinds(t *testing.T) {
@@ -109,7 +73,7 @@ func TestDeclaredFiguresCompareTheKinds(t *testing.T) {
 	write := func(namespace, resource string) auditv1.Event {
 		return auditv1.Event{Verb: "patch", ObjectRef: &auditv1.ObjectReference{Namespace: namespace, Resource: resource}}
 	}
-	fleets := []fleet{{namespace: "deployments", deployments: 2, replicas: 4}, {namespace: "gadgets", deployments: 2, replicas: 4, declared: true}}
+	fleets := []fleet{deploymentsIn("deployments", 2, 4), deploymentsIn("gadgets", 2, 4)}
 	found := map[string]float64{}
 	for _, figure := range declaredFigures(setup{batch: 10}, fleets, [][]sample{
 		{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}},

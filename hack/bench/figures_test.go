@@ -77,7 +77,7 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	var figures []Figure
 	for _, s := range []setup{{batch: 1}, {batch: 10}, {batch: 10, unlabelled: true}, {batch: 1, server: true}, {batch: 10, server: true}} {
 		for _, load := range []string{"100x10", "late"} {
-			figures = append(figures, figuresOf(load, s, fleet{deployments: 1, replicas: 1}, one, one)...)
+			figures = append(figures, figuresOf(load, s, deploymentsIn("", 1, 1), one, one)...)
 		}
 	}
 	times := map[string][]float64{"create": {1}, "update of the template": {1}, "update of an annotation": {1}}
@@ -92,7 +92,7 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	figures = append(figures, growthFigures([]point{{}, {pods: 1000}, {pods: 10_000}}, []point{{pods: 1000}, {pods: 1000, others: 1}})...)
 	figures = append(figures, verdictFigures([]float64{1})...)
 	figures = append(figures, stuckFigures(make([]time.Duration, 20))...)
-	many, big := fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000}
+	many, big := deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)
 	figures = append(figures, waitedFigures(loadPlugin, pluginSetup(many, big), pluginCommands(many, big), nil)...)
 	figures = append(figures, chains{workloads: 100, releases: 100}.figures(0, 0, 0, nil)...)
 	for _, beside := range []string{"no objects", "1,000 Deployments", "10,000 more releases", "10,000 more releases, server"} {
@@ -130,25 +130,23 @@ func TestGrowthFiguresCompareWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 func TestReturnsReachFromTheDeadlineToTheTemplateBefore(t *testing.T) {
 	g := NewWithT(t)
 	created := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	pod := func(after time.Duration) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "cart"}, CreationTimestamp: metav1.NewTime(created.Add(after))}}
+	pod := func(app string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}, CreationTimestamp: metav1.NewTime(created)}}
 	}
-	deployment := func(labels map[string]string) *appsv1.Deployment {
+	deployment := func(name string, labels map[string]string) *appsv1.Deployment {
 		return &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "cart"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}},
 		}
 	}
 	never := map[string]string{"local.altershield.io/start": "never"}
-	seen := newReturns()
-	seen.saw(pod(0), created)
-	seen.saw(deployment(nil), created) // as it was before the release
-	g.Expect(seen.back).To(BeEmpty())
-	seen.saw(deployment(never), created)
-	seen.saw(pod(time.Second), created)
-	seen.saw(deployment(nil), created.Add(10*time.Second+20*time.Millisecond))
-	seen.saw(deployment(nil), created.Add(time.Minute)) // its status changes
-	g.Expect(seen.delays()).To(Equal([]time.Duration{20 * time.Millisecond}))
+	seen := newReturns([]corev1.Pod{pod("cart"), pod("till")})
+	g.Expect(seen.saw(deployment("cart", never), created)).To(BeFalse())
+	g.Expect(seen.delays).To(BeEmpty())
+	g.Expect(seen.saw(deployment("cart", nil), created.Add(10*time.Second+20*time.Millisecond))).To(BeFalse(), "the other one is not back")
+	g.Expect(seen.saw(deployment("cart", nil), created.Add(time.Minute))).To(BeFalse(), "its status changes")
+	g.Expect(seen.saw(deployment("till", nil), created.Add(11*time.Second))).To(BeTrue())
+	g.Expect(seen.delays).To(Equal(map[string]time.Duration{"cart": 20 * time.Millisecond, "till": time.Second}))
 }
 
 func TestReconcilesAreCountedByController(t *testing.T) {

@@ -64,8 +64,8 @@ func grow(ctx context.Context, b *bench, sizes []int, controlled bool) ([]point,
 		return nil, err
 	}
 	defer func() { b.closed(l.Close(ctx)) }()
-	probe := fleet{namespace: "probe", deployments: 20, replicas: 10}
-	bystander := fleet{namespace: "bystander", deployments: 20, replicas: 10}
+	probe := deploymentsIn("probe", 20, 10)
+	bystander := deploymentsIn("bystander", 20, 10)
 	if err := (rolling{}).fill(ctx, l, bystander, probe); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func fill(ctx context.Context, l *lab.Lab, namespace string, pods int, controlle
 	if err := s.prepare(ctx, l); err != nil {
 		return err
 	}
-	_, err := fleet{namespace: namespace, deployments: pods / bigReplicas, replicas: bigReplicas}.create(ctx, l, controlled)
+	_, err := deploymentsIn(namespace, pods/bigReplicas, bigReplicas).create(ctx, l, controlled)
 	return err
 }
 

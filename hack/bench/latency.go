@@ -18,14 +18,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -49,7 +49,7 @@ func runStuck(count int) measurement {
 		if err := l.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()); err != nil {
 			return nil, err
 		}
-		stuck := fleet{namespace: "stuck", deployments: count, replicas: 1}
+		stuck := deploymentsIn("stuck", count, 1)
 		if _, err := stuck.create(ctx, l, true); err != nil {
 			return nil, err
 		}
@@ -73,74 +73,57 @@ func stuckFigures(delays []time.Duration) []Figure {
 	}
 }
 
-// goBack releases each Deployment with pods that never start, and returns how long after their deadline each had its old template again.
+// goBack releases each Deployment with pods that never start, and returns how long after its deadline each had its old template again.
 func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuckTimeout)
 	defer cancel()
-	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(f.namespace))
-	if err != nil {
-		return nil, fmt.Errorf("watching Deployments: %w", err)
-	}
-	defer deployments.Stop()
-	pods, err := l.Kube.Watch(ctx, &corev1.PodList{}, client.InNamespace(f.namespace), client.HasLabels{lab.StartLabel})
-	if err != nil {
-		return nil, fmt.Errorf("watching pods: %w", err)
-	}
-	defer pods.Stop()
-	release := func(ctx context.Context, i int) error { return l.ReleaseStuck(ctx, f.namespace, f.name(i)) }
-	if err := atOnce(ctx, writers, f.deployments, release); err != nil {
+	if err := atOnce(ctx, writers, f.count, func(ctx context.Context, i int) error { return l.ReleaseStuck(ctx, f.namespace, f.name(i)) }); err != nil {
 		return nil, err
 	}
-	seen := newReturns()
-	for len(seen.back) < f.deployments {
-		event, err := nextOf(ctx, deployments.ResultChan(), pods.ResultChan())
-		if err != nil {
-			return nil, fmt.Errorf("%d of %d releases that can't start were rolled back: %w", len(seen.back), f.deployments, err)
+	var pods corev1.PodList
+	err := lab.Until(ctx, stuckAfter, "waiting for pods that never start", func(ctx context.Context) error {
+		err := l.Kube.List(ctx, &pods, client.InNamespace(f.namespace), client.HasLabels{lab.StartLabel})
+		if err == nil && len(pods.Items) < f.count {
+			err = fmt.Errorf("there are %d of %d", len(pods.Items), f.count)
 		}
-		seen.saw(event.Object, time.Now())
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return seen.delays(), nil
+	seen := newReturns(pods.Items)
+	err = watchUntil(ctx, l, f.namespace, &appsv1.DeploymentList{}, func(object runtime.Object) bool { return seen.saw(object, time.Now()) })
+	if err != nil {
+		return nil, fmt.Errorf("%d of %d releases that can't start were rolled back: %w", len(seen.delays), f.count, err)
+	}
+	return slices.Collect(maps.Values(seen.delays)), nil
 }
 
 // returns are the rollbacks of Deployments to the previous template, by name.
 type returns struct {
-	// deadlines are the times by which the first pod should have been running. The API server stores its creation in whole seconds.
+	// deadlines are the times by which the pods should have been running. The API server stores their creation in whole seconds.
 	deadlines map[string]time.Time
-	// away are Deployments whose released pods don't start; back has the times at which their rollback was seen.
-	away map[string]bool
-	back map[string]time.Time
+	// delays are how long after the deadline each rollback was seen.
+	delays map[string]time.Duration
 }
 
-func newReturns() *returns {
-	return &returns{deadlines: map[string]time.Time{}, away: map[string]bool{}, back: map[string]time.Time{}}
-}
-
-// saw records an object of a watch.
-func (r *returns) saw(object any, now time.Time) {
-	switch object := object.(type) {
-	case *corev1.Pod:
-		name, deadline := object.Labels["app"], object.CreationTimestamp.Add(stuckAfter)
-		if known, is := r.deadlines[name]; !is || deadline.Before(known) {
-			r.deadlines[name] = deadline
-		}
-	case *appsv1.Deployment:
-		switch _, never := object.Spec.Template.Labels[lab.StartLabel]; {
-		case never:
-			r.away[object.Name] = true
-		case r.away[object.Name]:
-			delete(r.away, object.Name)
-			r.back[object.Name] = now
-		}
+// newReturns returns the rollbacks to come of Deployments with one new pod each.
+func newReturns(pods []corev1.Pod) *returns {
+	seen := &returns{deadlines: map[string]time.Time{}, delays: map[string]time.Duration{}}
+	for i := range pods {
+		seen.deadlines[pods[i].Labels["app"]] = pods[i].CreationTimestamp.Add(stuckAfter)
 	}
+	return seen
 }
 
-// delays returns how long after the deadline each was rolled back.
-func (r *returns) delays() []time.Duration {
-	var delays []time.Duration
-	for name, at := range r.back {
-		delays = append(delays, at.Sub(r.deadlines[name]))
+// saw records the state of a Deployment. It reports whether all were rolled back.
+func (r *returns) saw(object runtime.Object, now time.Time) bool {
+	deployment, _ := object.(*appsv1.Deployment)
+	_, never := deployment.Spec.Template.Labels[lab.StartLabel]
+	if _, known := r.delays[deployment.Name]; !never && !known {
+		r.delays[deployment.Name] = now.Sub(r.deadlines[deployment.Name])
 	}
-	return delays
+	return len(r.delays) == len(r.deadlines)
 }
 
 const (
@@ -167,14 +150,9 @@ func runVerdict(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 	if err := l.Namespace(ctx, namespace, true); err != nil {
 		return nil, err
 	}
-	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
-	if err != nil {
-		return nil, fmt.Errorf("watching Deployments: %w", err)
-	}
-	defer deployments.Stop()
 	var milliseconds []float64
 	for i := range verdicts {
-		took, err := suspendOnce(ctx, l, namespace, fmt.Sprintf("app-%d", i), deployments.ResultChan(), told)
+		took, err := suspendOnce(ctx, l, namespace, fmt.Sprintf("app-%d", i), told)
 		if err != nil {
 			return nil, err
 		}
@@ -203,28 +181,24 @@ func latency(load, setup, name string, value float64, milliseconds []float64) Fi
 }
 
 // suspendOnce creates a Deployment of a pod that fails, and returns the time from its callback until a watch showed the label.
-func suspendOnce(ctx context.Context, l *lab.Lab, namespace, name string, deployments <-chan watch.Event, told <-chan altershield.Callback) (time.Duration, error) {
+func suspendOnce(ctx context.Context, l *lab.Lab, namespace, name string, told <-chan altershield.Callback) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, verdictTimeout)
 	defer cancel()
+	created := time.Now()
 	if err := l.Kube.Create(ctx, lab.Deployment(namespace, name, 1)); err != nil {
 		return 0, fmt.Errorf("creating Deployment %s/%s: %w", namespace, name, err)
 	}
-	var sent, seen time.Time
-	for sent.IsZero() || seen.IsZero() {
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("waiting for the suspension of Deployment %s/%s: %w", namespace, name, ctx.Err())
-		case callback := <-told:
-			sent = callback.Time
-		case event, open := <-deployments:
-			if !open {
-				return 0, errors.New("the watch of Deployments has ended")
-			}
-			deployment, is := event.Object.(*appsv1.Deployment)
-			if is && deployment.Name == name && deployment.Labels[appv1alpha1.LabelSuspend] != "" && seen.IsZero() {
-				seen = time.Now()
-			}
-		}
+	err := watchUntil(ctx, l, namespace, &appsv1.DeploymentList{}, func(object runtime.Object) bool {
+		deployment, _ := object.(*appsv1.Deployment)
+		return deployment.Name == name && deployment.Labels[appv1alpha1.LabelSuspend] != ""
+	})
+	if err != nil {
+		return 0, fmt.Errorf("waiting for the suspension of Deployment %s/%s: %w", namespace, name, err)
 	}
-	return seen.Sub(sent), nil
+	seen := time.Now()
+	callback := <-told // it was sent before the label was written
+	for callback.Time.Before(created) {
+		callback = <-told
+	}
+	return seen.Sub(callback.Time), nil
 }

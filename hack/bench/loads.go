@@ -77,20 +77,20 @@ func loads() []load {
 		})
 	}
 	return []load{
-		{name: loadTiny, run: roll(loadTiny, fleet{deployments: 5, replicas: 4})},
-		{name: loadHundred, always: true, run: roll(loadHundred, fleet{deployments: 100, replicas: 10})},
-		{name: loadFiveHundred, run: roll(loadFiveHundred, fleet{deployments: 500, replicas: 10})},
-		{name: loadOne, run: roll(loadOne, fleet{deployments: 1, replicas: 2000})},
-		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 10, replicas: 10, late: true})},
+		{name: loadTiny, run: roll(loadTiny, deploymentsIn("", 5, 4))},
+		{name: loadHundred, always: true, run: roll(loadHundred, deploymentsIn("", 100, 10))},
+		{name: loadFiveHundred, run: roll(loadFiveHundred, deploymentsIn("", 500, 10))},
+		{name: loadOne, run: roll(loadOne, deploymentsIn("", 1, 2000))},
+		{name: loadLate, always: true, run: roll(loadLate, fleet{kind: deployments(), count: 10, replicas: 10, late: true})},
 		{name: loadAdmission, always: true, run: inLab(runAdmission)},
 		{name: loadVerdict, always: true, run: inLab(runVerdict)},
 		{name: loadStuck, always: true, run: inLab(runStuck(20))},
 		{name: loadRest, run: inLab(runRest(1000, 10_000))},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
 		{name: loadScale, run: runScale([]int{1000, 3000, 10_000})},
-		{name: loadPlugin, run: inLab(runPlugin(fleet{deployments: 200, replicas: 10}, fleet{deployments: 1, replicas: 5000}))},
+		{name: loadPlugin, run: inLab(runPlugin(deploymentsIn("", 200, 10), deploymentsIn("", 1, 5000)))},
 		{name: loadRecords, run: inLab(runRecords(chains{workloads: 100, releases: 100}))},
-		{name: loadDeclared, run: inLab(withGadgets(runDeclared(fleet{deployments: 50, replicas: 10})))},
+		{name: loadDeclared, run: inLab(withGadgets(runDeclared(deploymentsIn("", 50, 10))))},
 		{name: loadDeclaredAdmission, run: inLab(withGadgets(runDeclaredAdmission))},
 		{name: loadDeclaredRest, run: inLab(withGadgets(runDeclaredRest(2000, 1000)))},
 	}

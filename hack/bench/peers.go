@@ -26,7 +26,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,9 +48,8 @@ type peer struct {
 	module, pkg, config string
 	// flags are its arguments, with %d for a port; env is its environment, with %d for the port of its webhooks.
 	flags, env []string
-	// objects returns the objects by which it rolls out the pods of a Deployment; replaced reports that the Deployment is not among them.
-	objects  func(deployment *appsv1.Deployment) ([]client.Object, error)
-	replaced bool
+	// kind is what it rolls out.
+	kind kind
 	// source is the folder of the module, program the built program, webhooks the port of its webhooks.
 	source, program string
 	webhooks        int
@@ -60,17 +58,19 @@ type peer struct {
 func argoRollouts() *peer {
 	return &peer{
 		name: "Argo Rollouts", module: "github.com/argoproj/argo-rollouts@v1.8.3", pkg: "./cmd/rollouts-controller", config: "manifests/crds",
-		flags:   []string{"--leader-elect=false", "--metricsport=%d", "--healthzPort=%d"},
-		objects: argoRollout, replaced: true,
+		flags: []string{"--leader-elect=false", "--metricsport=%d", "--healthzPort=%d"},
+		kind: kind{
+			GroupVersionKind: schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, objects: argoRollout,
+		},
 	}
 }
 
 func kruiseRollouts() *peer {
 	return &peer{
 		name: "Kruise Rollouts", module: "github.com/openkruise/rollouts@v0.6.0", pkg: ".", config: "config/default",
-		flags:   []string{"--feature-gates=AdvancedDeployment=true", "--metrics-bind-address=127.0.0.1:%d", "--health-probe-bind-address=127.0.0.1:%d"},
-		env:     []string{"WEBHOOK_HOST=127.0.0.1", "WEBHOOK_PORT=%d"},
-		objects: kruiseRollout,
+		flags: []string{"--feature-gates=AdvancedDeployment=true", "--metrics-bind-address=127.0.0.1:%d", "--health-probe-bind-address=127.0.0.1:%d"},
+		env:   []string{"WEBHOOK_HOST=127.0.0.1", "WEBHOOK_PORT=%d"},
+		kind:  kind{GroupVersionKind: deployments().GroupVersionKind, objects: kruiseRollout},
 	}
 }
 
@@ -166,25 +166,17 @@ func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string)
 	return result, err
 }
 
-// rolloutKind returns the kind of Argo Rollouts.
-func rolloutKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}
-}
-
 // argoRollout returns a Rollout instead of a Deployment. Without steps it rolls out like a Deployment.
-func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(deployment)
+func argoRollout(k kind, deployment *appsv1.Deployment) ([]client.Object, error) {
+	rollout, err := k.like(deployment)
 	if err != nil {
-		return nil, fmt.Errorf("creating a Rollout: %w", err)
+		return nil, err
 	}
-	delete(fields, "status")
-	rollout := &unstructured.Unstructured{Object: fields}
-	rollout.SetGroupVersionKind(rolloutKind())
-	return []client.Object{rollout}, unstructured.SetNestedMap(fields, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
+	return []client.Object{rollout}, unstructured.SetNestedMap(rollout.Object, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
 }
 
 // kruiseRollout returns a Deployment and its Rollout with one step.
-func kruiseRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
+func kruiseRollout(_ kind, deployment *appsv1.Deployment) ([]client.Object, error) {
 	rollout := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.Name},
 		"strategy": map[string]any{"canary": map[string]any{
@@ -196,18 +188,4 @@ func kruiseRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	rollout.SetNamespace(deployment.Namespace)
 	rollout.SetName(deployment.Name)
 	return []client.Object{deployment, rollout}, nil
-}
-
-// sawRollout records the current state of a Rollout of Argo Rollouts.
-func (p *progress) sawRollout(rollout *unstructured.Unstructured) {
-	note, _, _ := unstructured.NestedString(rollout.Object, "spec", "template", "metadata", "annotations", "note")
-	observed, _, _ := unstructured.NestedString(rollout.Object, "status", "observedGeneration")
-	phase, _, _ := unstructured.NestedString(rollout.Object, "status", "phase")
-	desired, _, _ := unstructured.NestedInt64(rollout.Object, "spec", "replicas")
-	if note != p.note || observed != strconv.FormatInt(rollout.GetGeneration(), 10) || phase != "Healthy" {
-		return
-	}
-	if countsAre(rollout, desired, "replicas", "updatedReplicas", "availableReplicas") {
-		p.rolled[rollout.GetName()] = ""
-	}
 }

@@ -27,7 +27,8 @@ import (
 
 func TestArgoRollout(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := argoRollout(lab.Deployment("peers", "app-1", 2))
+	peer := argoRollouts().kind
+	objects, err := peer.objects(peer, lab.Deployment("peers", "app-1", 2))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects).To(HaveLen(1))
 	rollout := objects[0].(*unstructured.Unstructured)
@@ -41,7 +42,8 @@ func TestArgoRollout(t *testing.T) {
 func TestKruiseRollout(t *testing.T) {
 	g := NewWithT(t)
 	deployment := lab.Deployment("peers", "app-1", 2)
-	objects, err := kruiseRollout(deployment)
+	peer := kruiseRollouts().kind
+	objects, err := peer.objects(peer, deployment)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects).To(HaveLen(2))
 	g.Expect(objects[0]).To(BeIdenticalTo(deployment))
@@ -50,48 +52,11 @@ func TestKruiseRollout(t *testing.T) {
 	g.Expect(rollout.Object["spec"]).To(HaveKeyWithValue("workloadRef", HaveKeyWithValue("name", "app-1")))
 }
 
-func TestProgressSawRollout(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		change func(rollout *unstructured.Unstructured)
-		rolled bool
-	}{
-		{"it is complete", func(*unstructured.Unstructured) {}, true},
-		{"it has another template", set("before", "spec", "template", "metadata", "annotations", "note"), false},
-		{"its change was not seen yet", set("2", "status", "observedGeneration"), false},
-		{"it goes on", set("Progressing", "status", "phase"), false},
-		{"it has old pods", set(int64(3), "status", "replicas"), false},
-		{"it lacks new pods", set(int64(1), "status", "updatedReplicas"), false},
-		{"a pod is not available", set(int64(1), "status", "availableReplicas"), false},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			rollout := &unstructured.Unstructured{Object: map[string]any{
-				"metadata": map[string]any{"name": "app-1", "generation": int64(3)},
-				"spec": map[string]any{"replicas": int64(2), "template": map[string]any{
-					"metadata": map[string]any{"annotations": map[string]any{"note": "round-1"}}}},
-				"status": map[string]any{"observedGeneration": "3", "phase": "Healthy",
-					"replicas": int64(2), "updatedReplicas": int64(2), "availableReplicas": int64(2)},
-			}}
-			row.change(rollout)
-			seen := newProgress("round-1", 1)
-			seen.sawRollout(rollout)
-			NewWithT(t).Expect(seen.isRolled()).To(Equal(row.rolled))
-		})
-	}
-}
-
-// set changes a field of a Rollout.
-func set(value any, path ...string) func(*unstructured.Unstructured) {
-	return func(rollout *unstructured.Unstructured) {
-		_ = unstructured.SetNestedField(rollout.Object, value, path...)
-	}
-}
-
 func TestFiguresOfAPeer(t *testing.T) {
 	g := NewWithT(t)
 	one := []sample{{times: times{rolled: 3, verified: 0}}}
 	var names []string
-	for _, figure := range figuresOf("100x10", setup{peer: argoRollouts()}, fleet{deployments: 1, replicas: 1}, one, one) {
+	for _, figure := range figuresOf("100x10", setup{peer: argoRollouts()}, deploymentsIn("", 1, 1), one, one) {
 		g.Expect(figure.Setup).To(Equal("Argo Rollouts"))
 		names = append(names, figure.Name)
 	}

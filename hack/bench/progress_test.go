@@ -20,64 +20,70 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// released returns a Deployment of two replicas whose rollout is complete.
-func released(name, note string) *appsv1.Deployment {
-	deployment := lab.Deployment("shop", name, 2)
-	deployment.Generation = 3
-	deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = "abc"
-	deployment.Spec.Template.Annotations = map[string]string{"note": note}
-	deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
-	return deployment
+// rolled returns a workload of two replicas whose rollout is complete.
+func rolled(name, note string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "generation": int64(3), "labels": map[string]any{"admission-webhook-altershield.antgroup.com/version": "abc"}},
+		"spec": map[string]any{"replicas": int64(2), "template": map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{"note": note}}}},
+		"status": map[string]any{"observedGeneration": int64(3), "replicas": int64(2), "updatedReplicas": int64(2), "availableReplicas": int64(2)},
+	}}
 }
 
-func workload(name, status string) *appv1alpha1.ChangeWorkload {
-	result := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Name: name}}
+// set changes a field of a workload.
+func set(value any, path ...string) func(*unstructured.Unstructured) {
+	return func(workload *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(workload.Object, value, path...)
+	}
+}
+
+func record(name, version, status string) *appv1alpha1.ChangeWorkload {
+	result := &appv1alpha1.ChangeWorkload{Spec: appv1alpha1.ChangeWorkloadSpec{AppName: name, Reversion: version}}
 	result.Status.Status = appv1alpha1.ChangeWorkloadPhase(status)
 	return result
 }
 
-func TestIsCompleteOnceNoOtherPodIsLeftAndAllAreAvailable(t *testing.T) {
-	for name, edit := range map[string]func(*appsv1.Deployment){
-		"not seen by its controller": func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 2 },
-		"not updated":                func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 },
-		"an old pod is left":         func(d *appsv1.Deployment) { d.Status.Replicas = 3 },
-		"not available":              func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 },
-		"of another release":         func(d *appsv1.Deployment) { d.Spec.Template.Annotations["note"] = "first" },
+func TestIsRolledOnceNoOtherPodIsLeftAndAllAreAvailable(t *testing.T) {
+	for name, change := range map[string]func(*unstructured.Unstructured){
+		"not seen by its controller":        set(int64(2), "status", "observedGeneration"),
+		"not updated":                       set(int64(1), "status", "updatedReplicas"),
+		"an old pod is left":                set(int64(3), "status", "replicas"),
+		"not available":                     set(int64(1), "status", "availableReplicas"),
+		"of another release":                set("first", "spec", "template", "metadata", "annotations", "note"),
+		"a Rollout that goes on":            set("Progressing", "status", "phase"),
+		"a Rollout whose change isn't seen": set("2", "status", "observedGeneration"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			seen := newProgress("second", 1)
-			deployment := released("cart", "second")
-			edit(deployment)
-			seen.sawDeployment(deployment)
-			g.Expect(seen.isRolled()).To(BeFalse())
-			seen.sawDeployment(released("cart", "second"))
-			g.Expect(seen.isRolled()).To(BeTrue())
+			seen, changed := newProgress("second", 1), rolled("cart", "second")
+			change(changed)
+			g.Expect(seen.sawWorkload(changed)).To(BeFalse())
+			g.Expect(seen.sawWorkload(rolled("cart", "second"))).To(BeTrue())
 		})
 	}
+}
+
+func TestIsRolledOnceARolloutIsHealthy(t *testing.T) {
+	rollout := rolled("cart", "second")
+	set("3", "status", "observedGeneration")(rollout)
+	set("Healthy", "status", "phase")(rollout)
+	NewWithT(t).Expect(newProgress("second", 1).sawWorkload(rollout)).To(BeTrue())
 }
 
 func TestIsVerifiedOnceTheChangeWorkloadOfEachReachedSuccess(t *testing.T) {
 	g := NewWithT(t)
 	seen := newProgress("second", 2)
-	seen.sawWorkload(workload("cart--x--abc", "Success"))
-	seen.sawDeployment(released("cart", "second"))
-	g.Expect(seen.isRolled()).To(BeFalse())
-	seen.sawDeployment(released("till", "second"))
-	g.Expect(seen.isRolled()).To(BeTrue())
-	g.Expect(seen.isVerified()).To(BeFalse())
-	seen.sawWorkload(workload("till--x--before", "Success"))
-	seen.sawWorkload(workload("till--x--abc", "Running"))
-	g.Expect(seen.isVerified()).To(BeFalse())
-	g.Expect(seen.left(true)).To(Equal("2 of 2 rollouts are complete, of these map[till:till--x--abc] are not verified"))
+	g.Expect(seen.sawWorkload(rolled("cart", "second"))).To(BeFalse())
+	g.Expect(seen.sawWorkload(rolled("till", "second"))).To(BeTrue())
+	g.Expect(seen.sawRecord(record("cart", "abc", "Success"))).To(BeFalse())
+	g.Expect(seen.sawRecord(record("till", "before", "Success"))).To(BeFalse())
+	g.Expect(seen.sawRecord(record("till", "abc", "Running"))).To(BeFalse())
+	g.Expect(seen.left(true)).To(Equal("2 of 2 rollouts are complete, of these map[till:abc] are not verified"))
 	g.Expect(seen.left(false)).To(Equal("2 of 2 rollouts are complete"))
-	seen.sawWorkload(workload("till--x--abc", "Success"))
-	g.Expect(seen.isVerified()).To(BeTrue())
+	g.Expect(seen.sawRecord(record("till", "abc", "Success"))).To(BeTrue())
 }

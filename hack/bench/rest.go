@@ -19,8 +19,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -43,7 +46,7 @@ func runRest(idle, finished int) measurement {
 	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 		var figures []Figure
 		step := func(name string, s setup, added fleet) error {
-			if added.deployments > 0 {
+			if added.count > 0 {
 				if _, err := added.create(ctx, l, true); err != nil {
 					return err
 				}
@@ -55,10 +58,10 @@ func runRest(idle, finished int) measurement {
 		if err := step(restNothing, setup{batch: 1}, fleet{}); err != nil {
 			return nil, err
 		}
-		if err := step(restIdle, setup{batch: 1}, fleet{namespace: idleNamespace, deployments: idle, replicas: 1}); err != nil {
+		if err := step(restIdle, setup{batch: 1}, deploymentsIn(idleNamespace, idle, 1)); err != nil {
 			return nil, err
 		}
-		if err := step(restFinished, setup{batch: 1}, fleet{namespace: finishedNamespace, deployments: finished}); err != nil {
+		if err := step(restFinished, setup{batch: 1}, deploymentsIn(finishedNamespace, finished, 0)); err != nil {
 			return nil, err
 		}
 		if err := l.Serve(ctx, altershield.Options{}); err != nil {
@@ -146,7 +149,7 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 	}
 	// The cache holds objects with a version; nothing is recorded of those in a namespace that isn't opted in.
 	alone, err := r.added(ctx, cached, func(name string) (client.Object, error) {
-		object, err := gadget(padded("others", name))
+		object, err := gadgets().like(padded("others", name))
 		if err == nil {
 			object.SetLabels(map[string]string{appv1alpha1.LabelVersion: "6a8ff823a5011291b0f02a1d83c2222d"})
 		}
@@ -166,7 +169,7 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.lab.Kube.DeleteAllOf(ctx, newGadget(), client.InNamespace("others")); err != nil {
+	if err := r.lab.Kube.DeleteAllOf(ctx, gadgets().empty(), client.InNamespace("others")); err != nil {
 		return nil, fmt.Errorf("deleting the Gadgets: %w", err)
 	}
 	if err := declare(ctx, r.lab); err != nil {
@@ -176,7 +179,7 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 	if err != nil {
 		return nil, err
 	}
-	declared, err := r.added(ctx, released, func(name string) (client.Object, error) { return gadget(padded("gadgets", name)) })
+	declared, err := r.added(ctx, released, func(name string) (client.Object, error) { return gadgets().like(padded("gadgets", name)) })
 	if err != nil {
 		return nil, err
 	}
@@ -235,4 +238,14 @@ func declaredRestFigures(perObject []float64, empty, ended float64, took time.Du
 		figureOf(loadDeclaredRest, setupDeclared, heapPerWorkload, "KiB", perObject[1]/1024),
 		figureOf(loadDeclaredRest, setupDeployments, heapPerWorkload, "KiB", perObject[2]/1024),
 	}
+}
+
+// padded returns a Deployment whose JSON has 7 KB once it is stored.
+func padded(namespace, name string) *appsv1.Deployment {
+	deployment := lab.Deployment(namespace, name, 0)
+	container := &deployment.Spec.Template.Spec.Containers[0]
+	for i := range 64 {
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%02d", i), Value: name + strings.Repeat(".", 20)})
+	}
+	return deployment
 }

@@ -110,12 +110,12 @@ func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolle
 // fleetOf returns the fleet that is rolled out in a setup.
 func (r rolling) fleetOf(s setup) fleet {
 	rolled := r.fleet
-	rolled.namespace, rolled.peer = "controlled", s.peer
+	rolled.namespace = "controlled"
 	switch {
 	case s.native():
 		rolled.namespace = "native"
 	case s.peer != nil:
-		rolled.namespace = filepath.Base(s.peer.program)
+		rolled.namespace, rolled.kind, rolled.patience = filepath.Base(s.peer.program), s.peer.kind, peerTimeout
 	}
 	return rolled
 }

@@ -145,7 +145,7 @@ func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Fi
 	add(cpuTime, "s", func(s sample) float64 { return s.used.CPU.Seconds() })
 	add(peakMemory, "MiB", func(s sample) float64 { return float64(s.used.Peak) / mebibyte })
 	if s.peer != nil {
-		add("rollouts complete", "", func(s sample) float64 { return float64(rolled.deployments - s.missing) })
+		add("rollouts complete", "", func(s sample) float64 { return float64(rolled.count - s.missing) })
 		return figures
 	}
 	add(verifiedTime, "s", verified)

@@ -24,7 +24,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -54,7 +53,7 @@ func runScale(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 		defer func() { b.closed(l.Close(ctx)) }()
 		there := 0
 		for _, size := range sizes {
-			added := fleet{namespace: fmt.Sprintf("scale-%d", size), deployments: size - there, replicas: scaleReplicas}
+			added := deploymentsIn(fmt.Sprintf("scale-%d", size), size-there, scaleReplicas)
 			there = size
 			if err := (setup{batch: 10}).prepare(ctx, l); err != nil {
 				return figures, err
@@ -63,7 +62,7 @@ func runScale(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 				return figures, fmt.Errorf("filling namespace %s: %w", added.namespace, err)
 			}
 			b.logf("%d Deployments of %d are at rest", size, scaleReplicas)
-			added.deployments = int(float64(size) * scaleReleased)
+			added.count = int(float64(size) * scaleReleased)
 			measured, err := atScale(ctx, b, l, fmt.Sprintf("%d Deployments of %d", size, scaleReplicas), added)
 			if err != nil {
 				return figures, err
@@ -90,7 +89,7 @@ func (f fleet) restore(ctx context.Context, l *lab.Lab) error {
 	if err := l.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
 		return err
 	}
-	if err := atOnce(ctx, writers, f.deployments, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
+	if err := atOnce(ctx, writers, f.count, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
 		return err
 	}
 	_, err = f.follow(ctx, l, true, "first", func(ctx context.Context, i int) error {
@@ -109,7 +108,7 @@ func (f fleet) restoreOne(ctx context.Context, l *lab.Lab, i int) error {
 	if err := l.Kube.Create(ctx, deployment); err != nil {
 		return err
 	}
-	set := replicaSetOf(deployment)
+	set := replicaSetOf(deployment, deployments())
 	if err := l.Kube.Create(ctx, set); err != nil {
 		return err
 	}
@@ -119,24 +118,6 @@ func (f fleet) restoreOne(ctx context.Context, l *lab.Lab, i int) error {
 		}
 	}
 	return nil
-}
-
-func replicaSetOf(deployment *appsv1.Deployment) *appsv1.ReplicaSet {
-	hash := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "restored"}
-	template := deployment.Spec.Template.DeepCopy()
-	template.Labels = labels.Merge(template.Labels, hash)
-	return &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: deployment.Namespace, Name: deployment.Name + "-restored", Labels: template.Labels,
-			Annotations:     map[string]string{"deployment.kubernetes.io/revision": "1"},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
-		},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: deployment.Spec.Replicas,
-			Selector: &metav1.LabelSelector{MatchLabels: labels.Merge(deployment.Spec.Selector.MatchLabels, hash)},
-			Template: *template,
-		},
-	}
 }
 
 // podOf returns a pod of a ReplicaSet on a node, which makes it ready.
@@ -184,7 +165,7 @@ func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fl
 	if err != nil {
 		return figures, err
 	}
-	setup := fmt.Sprintf("%d released, %s", released.deployments, configuredMemory)
+	setup := fmt.Sprintf("%d released, %s", released.count, configuredMemory)
 	add(setup, rollTime, "s", rolled.rolled.Seconds())
 	add(setup, verifiedTime, "s", rolled.verified.Seconds())
 	add(setup, growthCPU, "ms", rolled.used.CPU.Seconds()*1000/float64(released.pods()))
@@ -254,7 +235,7 @@ func takeOver(ctx context.Context, l *lab.Lab, among fleet) (time.Duration, erro
 	if err := l.Replicas[0].Kill(ctx); err != nil {
 		return 0, err
 	}
-	one := fleet{namespace: among.namespace, deployments: 1, replicas: among.replicas}
+	one := deploymentsIn(among.namespace, 1, among.replicas)
 	took, err := one.roll(ctx, l, true, "third")
 	return took.verified, err
 }
