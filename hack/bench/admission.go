@@ -30,16 +30,18 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
+// Operations on a workload.
 const (
-	opCreate   = "create"
-	opTemplate = "update of the template"
-	opOther    = "update of an annotation"
-
-	webhookCall = "a call of a webhook, in the manager: mean"
+	create   = "create"
+	release  = "update of the template"
+	annotate = "update of an annotation"
 )
 
-// addedBy names the figure for the time that webhooks add to an operation, tailOf that for the ratio of the slowest calls.
-func addedBy(operation string) string { return operation + ": added at the median" }
+// webhookCall names the figure for the manager's own part of a call.
+const webhookCall = "a call of a webhook, in the manager: mean"
+
+// addedTo names the figure for the time that webhooks add to an operation, tailOf that for the ratio of the slowest calls.
+func addedTo(operation string) string { return operation + ": added at the median" }
 func tailOf(operation string) string  { return operation + ": p99 / without webhooks" }
 
 // pace is the pause between two writes of a single client. The reactions of controllers and of the operator to a write, for which it
@@ -58,20 +60,24 @@ func (c clients) String() string {
 	return fmt.Sprintf("%d clients", c.count)
 }
 
-// runAdmission measures how long writes of Deployments take in an opted-in namespace and in one without webhooks.
-func runAdmission(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-	if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
-		return nil, err
-	}
-	var figures []Figure
-	for _, who := range []clients{{count: 1, groups: 5, group: 20}, {count: 8, groups: 4, group: 160}} {
-		took, err := who.run(ctx, l, deployments())
-		if err != nil {
+// runAdmission measures how long writes of workloads take in an opted-in namespace and in one without webhooks, of each kind in turn.
+func runAdmission(kinds ...kind) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.prepare(ctx, setup{batch: 1}); err != nil {
 			return nil, err
 		}
-		figures = append(figures, took[0].figures(loadAdmission, who.String())...)
+		var figures []Figure
+		for _, who := range []clients{{count: 1, groups: 5, group: 20}, {count: 8, groups: 4, group: 160}} {
+			took, err := who.run(ctx, t, kinds)
+			if err != nil {
+				return nil, err
+			}
+			for k, kind := range kinds {
+				figures = append(figures, took[k].figures(who.String()+", "+kind.title)...)
+			}
+		}
+		return figures, nil
 	}
-	return figures, nil
 }
 
 // admitted are the durations of the writes of one kind in milliseconds, by operation.
@@ -82,72 +88,68 @@ type admitted struct {
 }
 
 // run writes workloads of each kind in turn.
-func (c clients) run(ctx context.Context, l *lab.Lab, kinds ...kind) ([]admitted, error) {
-	// The first one is without webhooks.
-	namespaces := []string{fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)}
-	for i, namespace := range namespaces {
-		if err := l.Namespace(ctx, namespace, i == 1); err != nil {
-			return nil, err
-		}
+func (c clients) run(ctx context.Context, t *testbed, kinds []kind) ([]admitted, error) {
+	free, controlled := fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)
+	if err := t.Namespace(ctx, free, false); err != nil {
+		return nil, err
 	}
-	took, before := make([]admitted, len(kinds)), make([]handled, len(kinds))
-	for k, kind := range kinds {
+	if err := t.Namespace(ctx, controlled, true); err != nil {
+		return nil, err
+	}
+	before, err := readHandled(ctx, t, kinds)
+	if err != nil {
+		return nil, err
+	}
+	took := make([]admitted, len(kinds))
+	for k := range took {
 		took[k] = admitted{without: map[string][]float64{}, with: map[string][]float64{}}
-		var err error
-		if before[k], err = readHandled(ctx, l, kind.webhooks); err != nil {
-			return nil, err
-		}
 	}
 	for group := range c.groups {
 		for _, operation := range operations() {
 			for _, i := range order(2*len(kinds), group) {
-				if err := l.Quiet(ctx); err != nil {
+				if err := t.Quiet(ctx); err != nil {
 					return nil, err
 				}
-				milliseconds, err := c.write(ctx, l.Kube, kinds[i/2], operation, namespaces[i%2], group)
+				namespace, side := free, took[i/2].without
+				if i%2 == 1 {
+					namespace, side = controlled, took[i/2].with
+				}
+				milliseconds, err := c.write(ctx, t.Kube, kinds[i/2], operation, namespace, group)
 				if err != nil {
 					return nil, err
 				}
-				if group == 0 { // connections and caches are warm after it
-					continue
+				if group > 0 { // connections and caches are warm then
+					side[operation] = append(side[operation], milliseconds...)
 				}
-				side := took[i/2].without
-				if i%2 == 1 {
-					side = took[i/2].with
-				}
-				side[operation] = append(side[operation], milliseconds...)
 			}
 		}
 	}
-	for k, kind := range kinds {
-		after, err := readHandled(ctx, l, kind.webhooks)
-		if err != nil {
-			return nil, err
-		}
-		took[k].called = after.meanSince(before[k])
+	after, err := readHandled(ctx, t, kinds)
+	for k := range took {
+		took[k].called = after[k].meanSince(before[k])
 	}
-	return took, nil
+	return took, err
 }
 
-func operations() []string { return []string{opCreate, opTemplate, opOther} }
+func operations() []string { return []string{create, release, annotate} }
 
-// handled is the work of the manager in its webhooks so far.
+// handled is the work of the manager in the webhooks of a kind so far.
 type handled struct{ seconds, calls float64 }
 
-func readHandled(ctx context.Context, l *lab.Lab, webhooks []string) (handled, error) {
-	families, err := l.Metrics(ctx)
-	if err != nil {
-		return handled{}, err
-	}
-	var sum handled
+// readHandled reads the work for each kind.
+func readHandled(ctx context.Context, t *testbed, kinds []kind) ([]handled, error) {
+	sums := make([]handled, len(kinds))
+	families, err := t.Metrics(ctx)
 	for _, metric := range families["controller_runtime_webhook_latency_seconds"].GetMetric() {
-		if !slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return slices.Contains(webhooks, label.GetValue()) }) {
-			continue
+		k := slices.IndexFunc(kinds, func(k kind) bool {
+			return slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return slices.Contains(k.webhooks, label.GetValue()) })
+		})
+		if k >= 0 {
+			sums[k].seconds += metric.GetHistogram().GetSampleSum()
+			sums[k].calls += float64(metric.GetHistogram().GetSampleCount())
 		}
-		sum.seconds += metric.GetHistogram().GetSampleSum()
-		sum.calls += float64(metric.GetHistogram().GetSampleCount())
 	}
-	return sum, nil
+	return sums, err
 }
 
 // meanSince returns the mean duration of a call since an earlier reading, in milliseconds; 0 if there was none.
@@ -159,17 +161,17 @@ func (h handled) meanSince(earlier handled) float64 {
 }
 
 // figures compares the times of each operation with and without the webhooks.
-func (a admitted) figures(load, setup string) []Figure {
+func (a admitted) figures(setup string) []Figure {
 	var figures []Figure
 	add := func(name, unit string, value float64) {
-		figures = append(figures, figureOf(load, setup, name, unit, value))
+		figures = append(figures, figureOf(setup, name, unit, value))
 	}
 	for _, operation := range operations() {
 		without, with := a.without[operation], a.with[operation]
 		median, tail := percentile(without, 50), percentile(without, 99)
 		add(operation+": p50 without webhooks", "ms", median)
 		add(operation+": p50 with webhooks", "ms", percentile(with, 50))
-		add(addedBy(operation), "ms", percentile(with, 50)-median)
+		add(addedTo(operation), "ms", percentile(with, 50)-median)
 		add(operation+": p99 without webhooks", "ms", tail)
 		add(operation+": p99 with webhooks", "ms", percentile(with, 99))
 		if tail > 0 {
@@ -186,7 +188,7 @@ func (c clients) write(ctx context.Context, kube client.Client, of kind, operati
 	var took []float64
 	err := atOnce(ctx, c.count, c.group, func(ctx context.Context, i int) error {
 		begin := time.Now()
-		err := writeOnce(ctx, kube, of, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
+		err := of.write(ctx, kube, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
 		milliseconds := inMilliseconds(time.Since(begin))
 		lock.Lock()
 		took = append(took, milliseconds)
@@ -199,15 +201,16 @@ func (c clients) write(ctx context.Context, kube client.Client, of kind, operati
 	return took, err
 }
 
-func writeOnce(ctx context.Context, kube client.Client, of kind, operation, namespace, name string) error {
-	if operation == opCreate {
-		return of.create(ctx, kube, lab.Deployment(namespace, name, 0))
+// write creates or changes a workload without pods.
+func (k kind) write(ctx context.Context, kube client.Client, operation, namespace, name string) error {
+	if operation == create {
+		return k.create(ctx, kube, lab.Deployment(namespace, name, 0))
 	}
 	patch := `{"metadata":{"annotations":{"note":"second"}}}`
-	if operation == opTemplate {
+	if operation == release {
 		patch = `{"spec":{"template":{"metadata":{"annotations":{"note":"second"}}}}}`
 	}
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	object.SetGroupVersionKind(of.GroupVersionKind)
+	object.SetGroupVersionKind(k.GroupVersionKind)
 	return kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }

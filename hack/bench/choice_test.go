@@ -55,7 +55,7 @@ func TestPluginCommandRunReportsWhatIsPrinted(t *testing.T) {
 	took, err := (pluginCommand{line: "1 verified", prints: "1 verified"}).run(t.Context(), "echo", "")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(took.time).To(BeNumerically(">", 0))
-	figures := waitedFigures(loadPlugin, "", pluginCommands(fleet{}, fleet{}), map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
+	figures := waitedFigures("", pluginCommands(fleet{}, fleet{}), map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
 	g.Expect([]string{figures[0].Name, figures[1].Name}).To(Equal([]string{"list -A", "list -A, processor time"}))
 	g.Expect([]float64{figures[0].Median, figures[1].Median}).To(Equal([]float64{40, 25}))
 	_, err = (pluginCommand{line: "nothing", prints: "1 verified"}).run(t.Context(), "echo", "")
@@ -83,15 +83,15 @@ func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
 		{batch: 1}, {batch: 10, server: true}, {batch: 1, manager: "/before"}, {batch: 10, server: true, manager: "/before"},
 	}))
 	g.Expect(setup{batch: 10, server: true, manager: "/before"}.String()).To(Equal("batches of 10, server, other manager"))
-	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1,,2", "paced-", "calm-1", "-1"} {
+	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1-server", "1,,2", "paced-", "calm-1", "-1"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)
 	}
 }
 
-func TestValueOfReadsTheMachineFromItsKernel(t *testing.T) {
+func TestModelInReadsTheMachineFromItsKernel(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(valueOf("processor\t: 0\nmodel name\t: A B: C\n", "model name", "?")).To(Equal("A B: C"))
-	g.Expect(valueOf("processor\t: 0\n", "model name", "?")).To(Equal("?"))
+	g.Expect(modelIn("processor\t: 0\nmodel name\t: A B: C\n", "?")).To(Equal("A B: C"))
+	g.Expect(modelIn("processor\t: 0\n", "?")).To(Equal("?"))
 	g.Expect(thisMachine().Processors).To(BeNumerically(">", 0))
 }

@@ -68,25 +68,17 @@ func TestReplicaSetOfAGadget(t *testing.T) {
 	g.Expect(second.Spec.Selector.MatchLabels).To(HaveKeyWithValue("pod-template-hash", "v2"))
 }
 
-func TestDeclaredFiguresCompareTheKinds(t *testing.T) {
-	g := NewWithT(t)
+func TestDeclaredRatioComparesTheWritesOfTheKinds(t *testing.T) {
 	write := func(namespace, resource string) auditv1.Event {
 		return auditv1.Event{Verb: "patch", ObjectRef: &auditv1.ObjectReference{Namespace: namespace, Resource: resource}}
 	}
-	fleets := []fleet{deploymentsIn("deployments", 2, 4), deploymentsIn("gadgets", 2, 4)}
-	found := map[string]float64{}
-	for _, figure := range declaredFigures(setup{batch: 10}, fleets, [][]sample{
-		{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}},
-		{{requests: []auditv1.Event{write("gadgets", "changepods"), write("", "controlledkinds")}}},
-	}) {
-		found[figure.Setup+": "+figure.Name] = figure.Median
-	}
-	g.Expect(found).To(And(
-		HaveKeyWithValue("batches of 10, Deployments: writes per pod", 0.125),
-		HaveKeyWithValue("batches of 10, declared kind: writes per pod", 0.25),
-		HaveKeyWithValue("batches of 10, declared kind: writes per release", 1.0),
-		HaveKeyWithValue("batches of 10, declared kind / Deployments: writes per pod", 2.0),
-	))
+	native := contestant{fleet: deploymentsIn("deployments", 2, 4)}
+	declared := contestant{name: "batches of 10, declared kind", fleet: deploymentsIn("gadgets", 2, 4)}
+	figure := declaredRatio(native, declared,
+		[]sample{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}},
+		[]sample{{requests: []auditv1.Event{write("gadgets", "changepods"), write("", "controlledkinds")}}},
+	)
+	NewWithT(t).Expect([]any{figure.Setup, figure.Median}).To(Equal([]any{"batches of 10, declared kind", 2.0}))
 }
 
 func TestDeclaredRestFigures(t *testing.T) {

@@ -23,7 +23,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -31,7 +30,7 @@ import (
 
 // Figure is a measured figure.
 type Figure struct {
-	// Load and Setup identify the measurement.
+	// Load and Setup identify the measurement. The load is set by judge.
 	Load  string `json:"load"`
 	Setup string `json:"setup"`
 	// Name is what was measured, Unit its unit; ratios and counts have none.
@@ -44,8 +43,8 @@ type Figure struct {
 }
 
 // figureOf returns the figure of some measurements.
-func figureOf(load, setup, name, unit string, values ...float64) Figure {
-	return Figure{Load: load, Setup: setup, Name: name, Unit: unit, Summary: summarize(values)}
+func figureOf(setup, name, unit string, values ...float64) Figure {
+	return Figure{Setup: setup, Name: name, Unit: unit, Summary: summarize(values)}
 }
 
 // Report is the result of a run.
@@ -63,15 +62,14 @@ type Report struct {
 	Reads map[string]map[string]int `json:"reads,omitempty"`
 }
 
-// judge adds the goals.
-func judge(figures []Figure, goals []goal) []Figure {
+// judge adds the load and the goals.
+func judge(load string, figures []Figure) []Figure {
 	for i := range figures {
 		figure := &figures[i]
-		for _, goal := range goals {
-			if goal.is(figure) {
-				most, met := goal.most, figure.Median <= goal.most
-				figure.Goal, figure.Met = &most, &met
-			}
+		figure.Load = load
+		if most, has := goals()[goal{load, figure.Setup, figure.Name}]; has {
+			met := figure.Median <= most
+			figure.Goal, figure.Met = &most, &met
 		}
 	}
 	return figures
@@ -172,8 +170,7 @@ func order(setups, round int) []int {
 // Machine describes the machine of a run.
 type Machine struct {
 	Processors int    `json:"processors"`
-	Model      string `json:"model,omitempty"`
-	Memory     int64  `json:"memoryBytes,omitempty"`
+	Model      string `json:"model"`
 	System     string `json:"system"`
 	Go         string `json:"go"`
 	// Load is the load average of the last minute at the start.
@@ -181,30 +178,25 @@ type Machine struct {
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%d x %s, %d GiB, %s, %s", m.Processors, m.Model, m.Memory>>30, m.System, m.Go)
+	return fmt.Sprintf("%d x %s, %s, %s", m.Processors, m.Model, m.System, m.Go)
 }
 
 // thisMachine describes this machine; only Linux shows everything.
 func thisMachine() Machine {
 	machine := Machine{Processors: runtime.NumCPU(), Model: "processor", System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
-		first, _, _ := strings.Cut(string(content), " ")
-		machine.Load, _ = strconv.ParseFloat(first, 64)
+		_, _ = fmt.Sscan(string(content), &machine.Load)
 	}
 	if content, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		machine.Model = valueOf(string(content), "model name", machine.Model)
-	}
-	if content, err := os.ReadFile("/proc/meminfo"); err == nil {
-		kilobytes, _ := strconv.ParseInt(strings.TrimSuffix(valueOf(string(content), "MemTotal", "0 kB"), " kB"), 10, 64)
-		machine.Memory = kilobytes << 10
+		machine.Model = modelIn(string(content), machine.Model)
 	}
 	return machine
 }
 
-// valueOf returns the text after the first colon of the line that begins with a name.
-func valueOf(content, name, otherwise string) string {
-	for line := range strings.Lines(content) {
-		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
+// modelIn returns the model of a processor in the kernel's description.
+func modelIn(description, otherwise string) string {
+	for line := range strings.Lines(description) {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)
 		}
 	}

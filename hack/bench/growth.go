@@ -19,172 +19,107 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-const (
-	// bigReplicas is the size of the Deployments that a control plane is filled with.
-	bigReplicas = 500
-	// growthBatch is the size of batches during this load.
-	growthBatch = 10
-)
+// bigReplicas is the size of the Deployments that a control plane is filled with.
+const bigReplicas = 500
 
 // point is a measurement with a number of pods.
 type point struct {
-	// pods are controlled, others are not.
-	pods, others int
-	// heap is the heap after a garbage collection, memory the resident memory of the process, in bytes.
-	heap, memory float64
-	// perPod is the verified time over the native roll time of the probe, cpu the manager's processor time per pod of it in milliseconds.
-	perPod, cpu Summary
+	pods int
+	// heap is the heap after a garbage collection in bytes.
+	heap float64
+	// verified is the verified time over the native roll time of the probe, cpu the manager's processor time per pod of it.
+	verified, cpu float64
 }
 
-// runGrowth measures the same releases with more and more pods, and the memory that these take.
-func runGrowth(sizes []int) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
-		controlled, err := grow(ctx, b, sizes, true)
+// runGrowth measures the same releases with more and more controlled pods, and the memory that these take.
+func runGrowth(sizes ...int) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		figures, points, err := t.grow(ctx, append([]int{0}, sizes...), setup{batch: 100}, "%d pods")
 		if err != nil {
 			return nil, err
 		}
-		// One thousand controlled pods with all the others.
-		others, err := grow(ctx, b, []int{0, sizes[len(sizes)-1]}, false)
-		if err != nil {
-			return nil, err
-		}
-		return growthFigures(controlled, others), nil
+		return append(figures, growthFigures(points)...), nil
 	}
 }
 
-// grow fills a lab of its own size by size, with controlled pods or with others, and probes it each time. The first point with
-// controlled pods is the one without any.
-func grow(ctx context.Context, b *bench, sizes []int, controlled bool) ([]point, error) {
-	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config, Nodes: 8})
-	if err != nil {
-		return nil, err
+// runOthers measures them with few controlled pods, without and with many others.
+func runOthers(controlled, others int) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.fill(ctx, filling("few", controlled, setup{batch: 100})); err != nil {
+			return nil, err
+		}
+		figures, points, err := t.grow(ctx, []int{0, others}, setup{}, fmt.Sprintf("%d pods, %%d others", controlled))
+		if err != nil {
+			return nil, err
+		}
+		return append(figures, othersFigure(points[0], points[1])), nil
 	}
-	defer func() { b.closed(l.Close(ctx)) }()
-	probe := deploymentsIn("probe", 20, 10)
-	bystander := deploymentsIn("bystander", 20, 10)
-	if err := (rolling{}).fill(ctx, l, bystander, probe); err != nil {
-		return nil, err
+}
+
+// filling returns big Deployments with a number of pods in total.
+func filling(namespace string, pods int, s setup) contestant {
+	f := deploymentsIn(namespace, pods/bigReplicas, bigReplicas)
+	f.free = s.native()
+	return contestant{setup: s, fleet: f}
+}
+
+// grow adds pods in a setup until there are as many as each of the sizes, and measures a release of other pods each time. The name of a size
+// has it in place of %d.
+func (t *testbed) grow(ctx context.Context, sizes []int, s setup, name string) (figures []Figure, points []point, err error) {
+	all := []contestant{{name: "native", fleet: deploymentsIn("bystander", 20, 10)}, {setup: setup{batch: 10}, fleet: deploymentsIn("probe", 20, 10)}}
+	all[0].fleet.free = true
+	if err := t.fill(ctx, all...); err != nil {
+		return nil, nil, err
 	}
-	if controlled {
-		sizes = append([]int{0}, sizes...)
-	} else if err := fill(ctx, l, "controlled", 1000, true); err != nil {
-		return nil, err
-	}
-	var points []point
 	there := 0
 	for _, size := range sizes {
-		if err := fill(ctx, l, fmt.Sprintf("filled-%d", size), size-there, controlled); err != nil {
-			return nil, err
+		all[1].name = fmt.Sprintf(name, size)
+		if err := t.fill(ctx, filling(fmt.Sprintf("filled-%d", size), size-there, s)); err != nil {
+			return nil, nil, err
 		}
 		there = size
-		at, err := measurePoint(ctx, b, l, probe, bystander)
+		samples, err := t.roll(ctx, all)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		at.pods, at.others = size, 0
-		if !controlled {
-			at.pods, at.others = 1000, size
-		}
-		b.logf("%d controlled pods, %d others: heap %.1f MiB, memory %.1f MiB, verified %.2f x native, CPU %.2f ms per pod",
-			at.pods, at.others, at.heap/mebibyte, at.memory/mebibyte, at.perPod.Median, at.cpu.Median)
-		points = append(points, at)
+		some, at := all[1].point(size, samples[1], samples[0])
+		figures, points = append(figures, some...), append(points, at)
 	}
-	return points, nil
+	return figures, points, nil
 }
 
-// fill creates big Deployments with the given number of pods in total.
-func fill(ctx context.Context, l *lab.Lab, namespace string, pods int, controlled bool) error {
-	if pods == 0 {
-		return nil
+// point returns the figures of a release beside a number of pods, and those that are compared.
+func (c contestant) point(pods int, rounds, native []sample) ([]Figure, point) {
+	last := rounds[len(rounds)-1]
+	at := point{
+		pods: pods, heap: last.heap, cpu: percentile(values(rounds, c.cpuPerPod), 50),
+		verified: ratio(values(rounds, verifiedSeconds), values(native, rolledSeconds)).Median,
 	}
-	s := setup{}
-	if controlled {
-		s.batch = 100
-	}
-	if err := s.prepare(ctx, l); err != nil {
-		return err
-	}
-	_, err := deploymentsIn(namespace, pods/bigReplicas, bigReplicas).create(ctx, l, controlled)
-	return err
+	return append(c.figures(rounds, native),
+		figureOf(c.name, "memory of the manager", "MiB", float64(last.used.Memory)/mebibyte),
+		figureOf(c.name, "heap after garbage collection", "MiB", last.heap/mebibyte),
+	), at
 }
 
-// measurePoint rolls out the probe and reads the memory.
-func measurePoint(ctx context.Context, b *bench, l *lab.Lab, probe, bystander fleet) (point, error) {
-	address, err := pprofAddress()
-	if err != nil {
-		return point{}, err
-	}
-	var native, verified, cpu []float64
-	for round := range b.report.Rounds + 1 {
-		note := fmt.Sprintf("round-%d", round)
-		if position, err := l.Position(); err == nil {
-			note = fmt.Sprintf("at-%d", position)
-		}
-		if err := (setup{}).prepare(ctx, l); err != nil {
-			return point{}, err
-		}
-		without, err := measure(ctx, l, func() (times, error) { return bystander.roll(ctx, l, false, note) })
-		if err != nil {
-			return point{}, err
-		}
-		if err := (setup{batch: growthBatch}).prepare(ctx, l, "--pprof-bind-address="+address); err != nil {
-			return point{}, err
-		}
-		with, err := measure(ctx, l, func() (times, error) { return probe.roll(ctx, l, true, note) })
-		if err != nil {
-			return point{}, err
-		}
-		if round == 0 {
-			continue
-		}
-		native = append(native, without.rolled.Seconds())
-		verified = append(verified, with.verified.Seconds())
-		cpu = append(cpu, with.used.CPU.Seconds()*1000/float64(probe.pods()))
-	}
-	heap, err := heapOf(ctx, address)
-	if err != nil {
-		return point{}, err
-	}
-	used, err := l.Operator.Usage()
-	if err != nil {
-		return point{}, err
-	}
-	return point{heap: heap, memory: float64(used.Memory), perPod: ratio(verified, native), cpu: summarize(cpu)}, nil
-}
+// growthRange is the setup of comparisons.
+const growthRange = "largest / smallest number of pods"
 
-// growthFigures compares the points: the cost of a pod must not grow with their number, and other pods must cost nothing. The first
-// point of controlled is without pods, the first of others without others.
-func growthFigures(controlled, others []point) []Figure {
-	var figures []Figure
-	add := func(setup, name, unit string, value float64) {
-		figures = append(figures, figureOf(loadGrowth, setup, name, unit, value))
-	}
-	addPoint := func(setup string, at point) {
-		figures = append(figures, Figure{Load: loadGrowth, Setup: setup, Name: growthVerified, Summary: at.perPod},
-			Figure{Load: loadGrowth, Setup: setup, Name: growthCPU, Unit: "ms", Summary: at.cpu})
-		add(setup, growthMemory, "MiB", at.memory/mebibyte)
-		add(setup, "heap after garbage collection", "MiB", at.heap/mebibyte)
-	}
-	for _, at := range controlled {
-		addPoint(beside(at.pods), at)
-	}
-	for _, at := range others {
-		addPoint(fmt.Sprintf("%s, %d others", beside(at.pods), at.others), at)
-	}
-	base, first, last := controlled[0], controlled[1], controlled[len(controlled)-1]
+// growthFigures compares the points, the first of which is without pods: the cost of a pod must not grow with their number.
+func growthFigures(points []point) []Figure {
+	base, first, last := points[0], points[1], points[len(points)-1]
 	perPod := func(at point) float64 { return (at.heap - base.heap) / float64(at.pods) }
-	add(growthSetup, "heap per pod, smallest number", "KiB", perPod(first)/1024)
-	add(growthSetup, "heap per pod, largest number", "KiB", perPod(last)/1024)
-	add(growthSetup, growthHeap, "", perPod(last)/perPod(first))
-	add(growthSetup, growthVerified, "", last.perPod.Median/first.perPod.Median)
-	add(growthSetup, growthCPU, "", last.cpu.Median/first.cpu.Median)
-	alone, crowded := others[0], others[len(others)-1]
-	add(othersSetup, othersHeap, "KiB", (crowded.heap-alone.heap)/float64(crowded.others)/1024)
-	return figures
+	return []Figure{
+		figureOf(growthRange, "heap per pod, smallest number", "KiB", perPod(first)/1024),
+		figureOf(growthRange, "heap per pod, largest number", "KiB", perPod(last)/1024),
+		figureOf(growthRange, "heap per pod", "", perPod(last)/perPod(first)),
+		figureOf(growthRange, "verified time / native roll", "", last.verified/first.verified),
+		figureOf(growthRange, "CPU per pod", "", last.cpu/first.cpu),
+	}
 }
 
-func beside(pods int) string { return fmt.Sprintf("%d pods", pods) }
+// othersFigure returns the heap of each of many pods that aren't controlled, which must cost nothing.
+func othersFigure(without, with point) Figure {
+	return figureOf("with other pods", "heap per other pod", "KiB", (with.heap-without.heap)/float64(with.pods)/1024)
+}

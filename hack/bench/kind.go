@@ -21,6 +21,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -69,6 +70,9 @@ func gadgets() kind {
 		},
 	}
 }
+
+// namespace returns the namespace of workloads of the kind.
+func (k kind) namespace() string { return strings.ToLower(k.Kind) + "s" }
 
 // empty returns a workload without content.
 func (k kind) empty() *unstructured.Unstructured {
@@ -120,20 +124,42 @@ const (
 //go:embed gadgets.yaml
 var gadgetDeclaration []byte
 
-// declare installs the declared kind.
-func declare(ctx context.Context, l *lab.Lab) error {
-	return l.Apply(ctx, gadgetDeclaration, cluster.WebhookEndpoint{})
+// probeNamespace is opted in.
+const probeNamespace = "probe"
+
+// withGadgets measures a load with the declared kind and its controller.
+func withGadgets(run measurement) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.prepare(ctx, setup{batch: 100}); err != nil { // which installs the CRD of ControlledKinds
+			return nil, err
+		}
+		if err := errors.Join(t.Namespace(ctx, probeNamespace, true), t.declare(ctx)); err != nil {
+			return nil, err
+		}
+		stop, err := startStandIn(ctx, t.Lab)
+		if err != nil {
+			return nil, err
+		}
+		figures, err := run(ctx, t)
+		return figures, errors.Join(err, stop())
+	}
 }
 
-// awaitDeclared waits until the API server calls the webhooks of the declared kind in an opted-in namespace.
-func awaitDeclared(ctx context.Context, l *lab.Lab, namespace string) error {
-	object, err := gadgets().like(lab.Deployment(namespace, "probe", 0))
+// declare installs the declared kind. Setups that are prepared from then on wait for its webhooks.
+func (t *testbed) declare(ctx context.Context) error {
+	t.declared = true
+	return t.Apply(ctx, gadgetDeclaration, cluster.WebhookEndpoint{})
+}
+
+// awaitDeclared waits until the API server calls the webhooks of the declared kind.
+func (t *testbed) awaitDeclared(ctx context.Context) error {
+	object, err := gadgets().like(lab.Deployment(probeNamespace, "probe", 0))
 	if err != nil {
 		return err
 	}
 	return lab.Until(ctx, declaredTimeout, "waiting until "+gadgetKinds+" are under control", func(ctx context.Context) error {
 		probe := object.DeepCopy()
-		if err := l.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
+		if err := t.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
 			return err // the webhooks of a new manager may not answer yet
 		}
 		if probe.GetLabels()[appv1alpha1.LabelVersion] == "" {
@@ -144,14 +170,15 @@ func awaitDeclared(ctx context.Context, l *lab.Lab, namespace string) error {
 }
 
 // undeclare deletes the ControlledKind and returns how long its end took.
-func undeclare(ctx context.Context, l *lab.Lab) (time.Duration, error) {
-	declared := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgetKinds}}
+func (t *testbed) undeclare(ctx context.Context) (time.Duration, error) {
+	t.declared = false
+	ending := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgetKinds}}
 	begin := time.Now()
-	if err := l.Kube.Delete(ctx, declared); err != nil {
+	if err := t.Kube.Delete(ctx, ending); err != nil {
 		return 0, fmt.Errorf("deleting ControlledKind %s: %w", gadgetKinds, err)
 	}
 	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, declaredTimeout, true, func(ctx context.Context) (gone bool, err error) {
-		err = l.Kube.Get(ctx, client.ObjectKeyFromObject(declared), declared)
+		err = t.Kube.Get(ctx, client.ObjectKeyFromObject(ending), ending)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {

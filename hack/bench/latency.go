@@ -42,39 +42,32 @@ const (
 
 // runStuck measures the time from the deadline of the pods to the rollback, for many releases at once that can't start.
 func runStuck(count int) measurement {
-	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-		if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.prepare(ctx, setup{batch: 1}); err != nil {
 			return nil, err
 		}
-		if err := l.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()); err != nil {
+		if err := t.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()); err != nil {
 			return nil, err
 		}
 		stuck := deploymentsIn("stuck", count, 1)
-		if _, err := stuck.create(ctx, l, true); err != nil {
+		if _, err := stuck.create(ctx, t.Lab); err != nil {
 			return nil, err
 		}
-		delays, err := stuck.goBack(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		return stuckFigures(delays), nil
+		delays, err := stuck.goBack(ctx, t.Lab)
+		return stuckFigures(delays), err
 	}
 }
 
-func stuckFigures(delays []time.Duration) []Figure {
-	milliseconds := make([]float64, len(delays))
-	for i, delay := range delays {
-		milliseconds[i] = inMilliseconds(delay)
-	}
-	setup := fmt.Sprintf("%d at once", len(delays))
+func stuckFigures(milliseconds []float64) []Figure {
+	setup := fmt.Sprintf("%d at once", len(milliseconds))
 	return []Figure{
-		latency(loadStuck, setup, stuckMedian, percentile(milliseconds, 50), milliseconds),
-		latency(loadStuck, setup, stuckSlowest, slices.Max(milliseconds), milliseconds),
+		latency(setup, "deadline to rollback, p50", 50, milliseconds),
+		latency(setup, "deadline to rollback, slowest", 100, milliseconds),
 	}
 }
 
-// goBack releases each Deployment with pods that never start, and returns how long after its deadline each had its old template again.
-func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) {
+// goBack releases each Deployment with pods that never start, and returns how many milliseconds after its deadline each had its old template again.
+func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuckTimeout)
 	defer cancel()
 	if err := atOnce(ctx, writers, f.count, func(ctx context.Context, i int) error { return l.ReleaseStuck(ctx, f.namespace, f.name(i)) }); err != nil {
@@ -103,13 +96,13 @@ func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) 
 type returns struct {
 	// deadlines are the times by which the pods should have been running. The API server stores their creation in whole seconds.
 	deadlines map[string]time.Time
-	// delays are how long after the deadline each rollback was seen.
-	delays map[string]time.Duration
+	// delays are how many milliseconds after the deadline each rollback was seen.
+	delays map[string]float64
 }
 
 // newReturns returns the rollbacks to come of Deployments with one new pod each.
 func newReturns(pods []corev1.Pod) *returns {
-	seen := &returns{deadlines: map[string]time.Time{}, delays: map[string]time.Duration{}}
+	seen := &returns{deadlines: map[string]time.Time{}, delays: map[string]float64{}}
 	for i := range pods {
 		seen.deadlines[pods[i].Labels["app"]] = pods[i].CreationTimestamp.Add(stuckAfter)
 	}
@@ -121,7 +114,7 @@ func (r *returns) saw(object runtime.Object, now time.Time) bool {
 	deployment, _ := object.(*appsv1.Deployment)
 	_, never := deployment.Spec.Template.Labels[lab.StartLabel]
 	if _, known := r.delays[deployment.Name]; !never && !known {
-		r.delays[deployment.Name] = now.Sub(r.deadlines[deployment.Name])
+		r.delays[deployment.Name] = inMilliseconds(now.Sub(r.deadlines[deployment.Name]))
 	}
 	return len(r.delays) == len(r.deadlines)
 }
@@ -136,23 +129,23 @@ const (
 )
 
 // runVerdict measures the time from a bad verdict to the label that suspends the Deployment, one at a time.
-func runVerdict(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
+func runVerdict(ctx context.Context, t *testbed) ([]Figure, error) {
 	// The test server doesn't wait for a receiver: there is room for all callbacks.
 	told := make(chan altershield.Callback, 2*verdicts)
-	if err := l.Serve(ctx, altershield.Options{PreDelay: checkTakes, OnCallback: func(c altershield.Callback) { told <- c }}); err != nil {
+	if err := t.Serve(ctx, altershield.Options{PreDelay: checkTakes, OnCallback: func(c altershield.Callback) { told <- c }}); err != nil {
 		return nil, err
 	}
-	l.Server.AddRule(altershield.Rule{Name: "bad", Message: "it is to fail", Stage: altershield.StagePre, Verdict: altershield.VerdictFail})
-	if err := (setup{batch: 1, server: true}).prepare(ctx, l, b.managerArgs()...); err != nil {
+	t.Server.AddRule(altershield.Rule{Name: "bad", Message: "it is to fail", Stage: altershield.StagePre, Verdict: altershield.VerdictFail})
+	if err := t.prepare(ctx, setup{batch: 1, server: true}); err != nil {
 		return nil, err
 	}
 	const namespace = "suspended"
-	if err := l.Namespace(ctx, namespace, true); err != nil {
+	if err := t.Namespace(ctx, namespace, true); err != nil {
 		return nil, err
 	}
 	var milliseconds []float64
 	for i := range verdicts {
-		took, err := suspendOnce(ctx, l, namespace, fmt.Sprintf("app-%d", i), told)
+		took, err := suspendOnce(ctx, t.Lab, namespace, fmt.Sprintf("app-%d", i), told)
 		if err != nil {
 			return nil, err
 		}
@@ -164,20 +157,19 @@ func runVerdict(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
 }
 
 func verdictFigures(milliseconds []float64) []Figure {
-	const setup = "idle plane"
 	return []Figure{
-		latency(loadVerdict, setup, verdictMedian, percentile(milliseconds, 50), milliseconds),
-		latency(loadVerdict, setup, verdictTail, percentile(milliseconds, 99), milliseconds),
+		latency("idle plane", "verdict to suspension, p50", 50, milliseconds),
+		latency("idle plane", "verdict to suspension, p99", 99, milliseconds),
 	}
 }
 
 func inMilliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
 
-// latency returns a figure that stands for many measurements, with their spread.
-func latency(load, setup, name string, value float64, milliseconds []float64) Figure {
-	spread := summarize(milliseconds)
-	spread.Median = value
-	return Figure{Load: load, Setup: setup, Name: name, Unit: "ms", Summary: spread}
+// latency returns a percentile of many measurements, with their spread.
+func latency(setup, name string, percent float64, milliseconds []float64) Figure {
+	figure := figureOf(setup, name, "ms", milliseconds...)
+	figure.Median = percentile(milliseconds, percent)
+	return figure
 }
 
 // suspendOnce creates a Deployment of a pod that fails, and returns the time from its callback until a watch showed the label.

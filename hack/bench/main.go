@@ -23,13 +23,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"log"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 const (
@@ -41,21 +44,19 @@ const (
 
 // bench is a run of the benchmark.
 type bench struct {
-	// manager is the manager's program.
-	manager string
-	// profiles is a folder for profiles of the manager, empty for none; pprof is the address where it serves them.
-	profiles, pprof string
-	// other is the program of another manager to compare with, empty for none.
-	other  string
+	// manager is the manager's program, other that of another manager to compare with, empty for none.
+	manager, other string
+	// pprof is the address where a manager serves its profiles.
+	pprof  string
 	setups []setup
 	report Report
-	log    io.Writer
 	// failures are errors of the cleanup.
 	failures []error
 }
 
 func main() {
-	b := &bench{log: os.Stderr}
+	log.SetFlags(log.Ltime)
+	b := &bench{}
 	loads := flag.String("loads", "", "`loads` to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: those that take a quarter of an hour in total")
 	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of `batches`, separated by commas; server-10: the test server checks batches of 10; unlabelled-10: finished pods get no label; "+
 		"unchecked-10: no VerificationPolicy; paced-10: two steps, and three checks more")
@@ -64,7 +65,7 @@ func main() {
 	flag.StringVar(&b.report.Commit, "commit", "", "commit that is measured, for the report")
 	flag.StringVar(&b.manager, "manager", "bin/manager", "`program` of the manager")
 	flag.StringVar(&b.other, "other", "", "`program` of another manager to compare with, such as that of the previous commit; empty: none")
-	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which slow it down; empty: none")
+	flag.StringVar(&b.pprof, "pprof", "", "`address` where the manager serves its profiles, such as 127.0.0.1:6060; empty: any free port")
 	peers := flag.Bool("peers", false, "compare with Argo Rollouts and Kruise Rollouts, built from their Go modules, which takes some minutes the first time")
 	flag.Parse()
 	if *full {
@@ -77,9 +78,49 @@ func main() {
 }
 
 func (b *bench) run(ctx context.Context, names, setups string, peers bool) error {
-	var err error
+	chosen, err := chooseLoads(names)
+	if err != nil {
+		return err
+	}
+	if err := b.choose(ctx, setups, peers); err != nil {
+		return err
+	}
+	b.report.Began, b.report.Machine = time.Now().UTC(), thisMachine()
+	b.report.Writes, b.report.Reads = map[string]map[string]int{}, map[string]map[string]int{}
+	log.Printf("%s; load average %.2f", b.report.Machine, b.report.Machine.Load)
+	for _, load := range chosen {
+		begin := time.Now()
+		for _, part := range load.parts {
+			figures, err := b.inLab(ctx, load, part)
+			if err != nil {
+				return fmt.Errorf("load %s: %w", load.name, err)
+			}
+			b.report.Figures = append(b.report.Figures, judge(load.name, figures)...)
+		}
+		log.Printf("%s took %s", load.name, time.Since(begin).Round(time.Second))
+	}
+	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
+	if err := lab.Save(results, b.report); err != nil {
+		return err
+	}
+	fmt.Printf("%s\n%d rounds; load average %.2f at the start; %s in total\n", b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
+	return errors.Join(printTable(os.Stdout, b.report.Figures), errors.Join(b.failures...))
+}
+
+// choose sets what is compared.
+func (b *bench) choose(ctx context.Context, setups string, peers bool) (err error) {
+	if b.report.Rounds < 1 {
+		return errors.New("--rounds must be 1 or more")
+	}
 	if b.setups, err = parseSetups(setups); err != nil {
 		return err
+	}
+	if b.pprof == "" {
+		port, err := cluster.FreePort()
+		if err != nil {
+			return err
+		}
+		b.pprof = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	}
 	if b.other != "" {
 		if b.other, err = filepath.Abs(b.other); err != nil {
@@ -87,63 +128,27 @@ func (b *bench) run(ctx context.Context, names, setups string, peers bool) error
 		}
 		b.setups = withOther(b.setups, b.other)
 	}
-	if peers {
-		for _, p := range []*peer{argoRollouts(), kruiseRollouts()} {
-			b.logf("building %s", p.name)
-			if err := p.build(ctx, filepath.Dir(results)); err != nil {
-				return err
-			}
-			b.setups = append(b.setups, setup{peer: p})
-		}
+	if !peers {
+		return nil
 	}
-	if b.report.Rounds < 1 {
-		return errors.New("--rounds must be 1 or more")
-	}
-	chosen, err := chooseLoads(names)
-	if err != nil {
-		return err
-	}
-	if b.profiles != "" {
-		if b.pprof, err = pprofAddress(); err != nil {
+	for _, p := range []*peer{argoRollouts(), kruiseRollouts()} {
+		log.Printf("building %s", p.name)
+		if err := p.build(ctx, filepath.Dir(results)); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(b.profiles, 0o700); err != nil {
-			return err
-		}
+		b.setups = append(b.setups, setup{peer: p})
 	}
-	b.report.Began, b.report.Machine, b.report.Writes = time.Now().UTC(), thisMachine(), map[string]map[string]int{}
-	b.report.Reads = map[string]map[string]int{}
-	b.logf("%s; load average %.2f", b.report.Machine, b.report.Machine.Load)
-	for _, load := range chosen {
-		begin := time.Now()
-		figures, err := load.run(ctx, b)
-		if err != nil {
-			return fmt.Errorf("load %s: %w", load.name, err)
-		}
-		b.report.Figures = append(b.report.Figures, judge(figures, goals())...)
-		b.logf("%s took %s", load.name, time.Since(begin).Round(time.Second))
-	}
-	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
-	return errors.Join(b.tell(os.Stdout), errors.Join(b.failures...))
+	return nil
 }
 
-// tell prints the figures and writes them to a file.
-func (b *bench) tell(table io.Writer) error {
-	if err := lab.Save(results, b.report); err != nil {
-		return err
-	}
-	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in total\n",
-		b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
-	return printTable(table, b.report.Figures)
-}
-
-func (b *bench) logf(format string, args ...any) {
-	fmt.Fprintf(b.log, time.Now().Format(time.TimeOnly)+"  "+format+"\n", args...)
-}
-
-// closed keeps an error of the cleanup until the figures are printed.
-func (b *bench) closed(err error) {
+// inLab measures in a lab of its own.
+func (b *bench) inLab(ctx context.Context, of load, run measurement) ([]Figure, error) {
+	opened, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config, Nodes: of.nodes})
 	if err != nil {
-		b.failures = append(b.failures, err)
+		return nil, err
 	}
+	t := &testbed{bench: b, Lab: opened, load: of.name}
+	figures, err := run(ctx, t)
+	b.failures = append(b.failures, t.stopPeer(ctx), t.Close(ctx)) // which are told after the figures
+	return figures, err
 }

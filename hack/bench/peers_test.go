@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -54,11 +55,26 @@ func TestKruiseRollout(t *testing.T) {
 
 func TestFiguresOfAPeer(t *testing.T) {
 	g := NewWithT(t)
-	one := []sample{{times: times{rolled: 3, verified: 0}}}
+	native := []sample{{times: times{rolled: 3}}}
 	var names []string
-	for _, figure := range figuresOf("100x10", setup{peer: argoRollouts()}, deploymentsIn("", 1, 1), one, one) {
-		g.Expect(figure.Setup).To(Equal("Argo Rollouts"))
+	for _, figure := range (contestant{setup: setup{peer: argoRollouts()}, fleet: deploymentsIn("", 1, 1)}).figures(native, native) {
 		names = append(names, figure.Name)
 	}
 	g.Expect(names).To(Equal([]string{"roll time", "CPU of the control plane", "roll time / native", "CPU of the manager", "peak memory of the manager", "rollouts complete"}))
+}
+
+func TestContestantsOfASetupAreInANamespaceOfTheirOwn(t *testing.T) {
+	g := NewWithT(t)
+	argo := argoRollouts()
+	argo.program = "/tmp/argo-rollouts"
+	all := contestants(deploymentsIn("", 2, 3), []setup{{batch: 1}, {batch: 10}, {peer: argo}})
+	var told []string
+	for _, c := range all {
+		told = append(told, fmt.Sprintf("%s: %s, free %t, %s", c.name, c.fleet.namespace, c.fleet.free, c.fleet.kind.Kind))
+	}
+	g.Expect(told).To(Equal([]string{
+		"native: native, free true, Deployment", "batches of 1: controlled, free false, Deployment", "batches of 10: controlled, free false, Deployment",
+		"Argo Rollouts: argo-rollouts, free true, Rollout",
+	}))
+	g.Expect(all[3].fleet.patience).To(BeNumerically(">", 0))
 }

@@ -28,10 +28,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // pluginRuns is how often each command of the plugin is run.
@@ -45,33 +45,22 @@ type pluginCommand struct {
 // pluginCommands returns the commands that are measured on two fleets.
 func pluginCommands(many, big fleet) []pluginCommand {
 	return []pluginCommand{
-		{pluginList, "list -A", fmt.Sprintf("%d verified", many.count+big.count)},
-		{pluginListAll, "list -A --all", many.namespace},
-		{pluginStatus, "status " + big.name(0) + " -n " + big.namespace, fmt.Sprintf("%d passed", big.replicas)},
-		{pluginHistory, "history " + big.name(0) + " -n " + big.namespace, "Success"},
+		{"list -A", "list -A", fmt.Sprintf("%d verified", many.count+big.count)},
+		{"list -A --all", "list -A --all", many.namespace},
+		{"status of the big one", "status " + big.name(0) + " -n " + big.namespace, fmt.Sprintf("%d passed", big.replicas)},
+		{"history of the big one", "history " + big.name(0) + " -n " + big.namespace, "Success"},
 	}
 }
 
 // runPlugin measures how long a user waits for commands of the plugin, whose program starts anew each time.
 func runPlugin(many, big fleet) measurement {
-	many.namespace, big.namespace = "many", "big"
-	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-		if err := (setup{batch: 100}).prepare(ctx, l); err != nil {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.fill(ctx, contestant{setup: setup{batch: 100}, fleet: many}, contestant{setup: setup{batch: 100}, fleet: big}); err != nil {
 			return nil, err
-		}
-		for _, of := range []fleet{many, big} {
-			created, err := of.create(ctx, l, true)
-			if err != nil {
-				return nil, err
-			}
-			b.logf("%s: %d Deployments of %d pods verified after %s", of.namespace, of.count, of.replicas, created.verified.Round(time.Second))
 		}
 		commands := pluginCommands(many, big)
-		took, err := runEach(ctx, commands, plugin, l.Plane.Kubeconfig())
-		if err != nil {
-			return nil, err
-		}
-		return waitedFigures(loadPlugin, pluginSetup(many, big), commands, took), nil
+		took, err := runEach(ctx, commands, plugin, t.Plane.Kubeconfig())
+		return waitedFigures(pluginSetup(many, big), commands, took), err
 	}
 }
 
@@ -97,14 +86,14 @@ func runEach(ctx context.Context, commands []pluginCommand, program, kubeconfig 
 }
 
 // waitedFigures returns the figures of the runs of each command.
-func waitedFigures(load, setup string, commands []pluginCommand, took map[string][]waited) []Figure {
+func waitedFigures(setup string, commands []pluginCommand, took map[string][]waited) []Figure {
 	var figures []Figure
 	for _, command := range commands {
 		var times, processor []float64
 		for _, one := range took[command.name] {
 			times, processor = append(times, one.time.Seconds()*1000), append(processor, one.processor.Seconds()*1000)
 		}
-		figures = append(figures, figureOf(load, setup, command.name, "ms", times...), figureOf(load, setup, command.name+", processor time", "ms", processor...))
+		figures = append(figures, figureOf(setup, command.name, "ms", times...), figureOf(setup, command.name+", processor time", "ms", processor...))
 	}
 	return figures
 }
@@ -142,41 +131,29 @@ type chains struct {
 
 // runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
 func runRecords(kept chains) measurement {
-	return func(ctx context.Context, _ *bench, l *lab.Lab) ([]Figure, error) {
-		if err := l.Namespace(ctx, recordsNamespace, true); err != nil {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.Namespace(ctx, recordsNamespace, true); err != nil {
 			return nil, err
 		}
-		before, err := heapOfNew(ctx, l)
+		before, err := t.heapOfNew(ctx)
 		if err != nil {
 			return nil, err
 		}
-		size, err := kept.create(ctx, l, time.Now())
+		size, err := kept.create(ctx, t.Kube, time.Now())
 		if err != nil {
 			return nil, err
 		}
-		after, err := heapOfNew(ctx, l)
+		after, err := t.heapOfNew(ctx)
 		if err != nil {
 			return nil, err
 		}
-		took, err := runEach(ctx, kept.commands(), plugin, l.Plane.Kubeconfig())
-		if err != nil {
-			return nil, err
-		}
-		return kept.figures(size, before, after, took), nil
+		took, err := runEach(ctx, kept.commands(), plugin, t.Plane.Kubeconfig())
+		return kept.figures(size, before, after, took), err
 	}
-}
-
-// heapOfNew returns the heap of a manager that was just started and has come to rest.
-func heapOfNew(ctx context.Context, l *lab.Lab) (float64, error) {
-	address, err := (setup{batch: 100}).prepareProfiled(ctx, l, "--leader-elect")
-	if err != nil {
-		return 0, err
-	}
-	return heapOf(ctx, address)
 }
 
 // create creates the records, and returns the size of their JSON in bytes.
-func (c chains) create(ctx context.Context, l *lab.Lab, now time.Time) (int, error) {
+func (c chains) create(ctx context.Context, kube client.Client, now time.Time) (int, error) {
 	size := 0
 	for of := range c.workloads {
 		facts := decide.RecordFacts{}
@@ -188,7 +165,7 @@ func (c chains) create(ctx context.Context, l *lab.Lab, now time.Time) (int, err
 			}
 			stored := &unstructured.Unstructured{Object: content}
 			stored.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
-			if err := l.Kube.Create(ctx, stored); err != nil {
+			if err := kube.Create(ctx, stored); err != nil {
 				return 0, fmt.Errorf("creating ChangeRecord %s: %w", stored.GetName(), err)
 			}
 			text, err := stored.MarshalJSON()
@@ -229,9 +206,9 @@ func recordOf(of int, release int64, began time.Time, facts decide.RecordFacts) 
 // commands returns the commands of the plugin that read the records.
 func (c chains) commands() []pluginCommand {
 	return []pluginCommand{
-		{exportCSV, "export -A --from 2000-01-01", "web-0"},
-		{exportHTML, "export -A --from 2000-01-01 --format html", "web-0"},
-		{exportVerify, "export -A --from 2000-01-01 --verify", "web-0"},
+		{"export as CSV", "export -A --from 2000-01-01", "web-0"},
+		{"export as HTML", "export -A --from 2000-01-01 --format html", "web-0"},
+		{"export --verify", "export -A --from 2000-01-01 --verify", "web-0"},
 	}
 }
 
@@ -239,9 +216,9 @@ func (c chains) figures(size int, before, after float64, took map[string][]waite
 	records := c.workloads * c.releases
 	setup := fmt.Sprintf("%d records", records)
 	figures := []Figure{
-		figureOf(loadRecords, setup, "JSON of a record", "KiB", float64(size)/float64(records)/1024),
-		figureOf(loadRecords, setup, "heap without records", "MiB", before/mebibyte),
-		figureOf(loadRecords, setup, "heap with records", "MiB", after/mebibyte),
+		figureOf(setup, "JSON of a record", "KiB", float64(size)/float64(records)/1024),
+		figureOf(setup, "heap without records", "MiB", before/mebibyte),
+		figureOf(setup, "heap with records", "MiB", after/mebibyte),
 	}
-	return append(figures, waitedFigures(loadRecords, setup, c.commands(), took)...)
+	return append(figures, waitedFigures(setup, c.commands(), took)...)
 }

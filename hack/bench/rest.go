@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -30,85 +31,64 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
-	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
 const (
 	// restFor is how long an idle operator is watched.
 	restFor = 30 * time.Second
-
-	idleNamespace, finishedNamespace = "idle", "finished"
+	// restWrites names the figure for what an idle operator writes.
+	restWrites = "writes except for the lease"
 )
 
 // runRest measures the resource usage of an idle operator: without objects, with Deployments whose releases are verified,
 // with many more of Deployments without pods, and the same with the test server.
-func runRest(idle, finished int) measurement {
-	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-		var figures []Figure
-		step := func(name string, s setup, added fleet) error {
-			if added.count > 0 {
-				if _, err := added.create(ctx, l, true); err != nil {
-					return err
-				}
+func runRest(ctx context.Context, t *testbed) ([]Figure, error) {
+	if err := t.Serve(ctx, altershield.Options{}); err != nil {
+		return nil, err
+	}
+	var figures []Figure
+	for _, step := range []struct {
+		name   string
+		server bool
+		added  fleet
+	}{
+		{name: "no objects"},
+		{name: "1,000 Deployments", added: deploymentsIn("idle", 1000, 1)},
+		{name: "10,000 more releases", added: deploymentsIn("finished", 10_000, 0)},
+		{name: "10,000 more releases, server", server: true},
+	} {
+		if step.added.count > 0 {
+			if _, err := step.added.create(ctx, t.Lab); err != nil {
+				return nil, err
 			}
-			some, err := rest(ctx, l, b, name, s)
-			figures = append(figures, some...)
-			return err
 		}
-		if err := step(restNothing, setup{batch: 1}, fleet{}); err != nil {
+		if err := t.prepare(ctx, setup{batch: 1, server: step.server, elect: true}); err != nil {
 			return nil, err
 		}
-		if err := step(restIdle, setup{batch: 1}, deploymentsIn(idleNamespace, idle, 1)); err != nil {
+		watched, err := t.measure(ctx, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
+		if err != nil {
 			return nil, err
 		}
-		if err := step(restFinished, setup{batch: 1}, deploymentsIn(finishedNamespace, finished, 0)); err != nil {
-			return nil, err
-		}
-		if err := l.Serve(ctx, altershield.Options{}); err != nil {
-			return nil, err
-		}
-		err := step(restServed, setup{batch: 1, server: true}, fleet{})
-		return figures, err
+		t.report.Writes[t.load+", "+step.name] = restWritesOf(watched)
+		figures = append(figures, restFigures(step.name, watched)...)
 	}
+	return figures, nil
 }
 
-// rest watches a manager that was just started and has come to rest.
-func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Figure, error) {
-	address, err := s.prepareProfiled(ctx, l, "--leader-elect")
-	if err != nil {
-		return nil, err
-	}
-	watched, err := measure(ctx, l, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
-	if err != nil {
-		return nil, err
-	}
-	heap, err := heapOf(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	used, err := l.Operator.Usage()
-	if err != nil {
-		return nil, err
-	}
-	writes := map[string]int{}
-	for _, namespace := range []string{operator.Namespace, idleNamespace, finishedNamespace} {
-		for kind, count := range writesOf(watched.requests, namespace) {
-			writes[kind] += count
-		}
-	}
-	delete(writes, "update leases")
-	delete(writes, "patch leases")
-	b.report.Writes[loadRest+", "+name] = writes
-	return restFigures(name, total(writes)+writes["events"], used, watched.used.CPU, heap), nil
+// restWritesOf counts the writes, Events among them, but for those of the lease.
+func restWritesOf(watched sample) map[string]int {
+	writes := writesOf(watched.requests, operator.Namespace, "idle", "finished")
+	maps.DeleteFunc(writes, func(kind string, _ int) bool { return strings.HasSuffix(kind, " leases") })
+	return writes
 }
 
-// restFigures returns the figures of the manager after the rest, and its processor time during it.
-func restFigures(name string, writes int, now process.Usage, cpu time.Duration, heap float64) []Figure {
+// restFigures returns the figures of the manager during a rest.
+func restFigures(name string, watched sample) []Figure {
 	return []Figure{
-		figureOf(loadRest, name, restWrites, "", float64(writes)),
-		figureOf(loadRest, name, cpuTime, "ms/s", cpu.Seconds()*1000/restFor.Seconds()),
-		figureOf(loadRest, name, "memory of the manager", "MiB", float64(now.Memory)/mebibyte),
-		figureOf(loadRest, name, "heap after garbage collection", "MiB", heap/mebibyte),
+		figureOf(name, restWrites, "", float64(sum(restWritesOf(watched), func(string) bool { return true }))),
+		figureOf(name, "CPU of the manager", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds()),
+		figureOf(name, "memory of the manager", "MiB", float64(watched.used.Memory)/mebibyte),
+		figureOf(name, "heap after garbage collection", "MiB", watched.heap/mebibyte),
 	}
 }
 
@@ -125,124 +105,98 @@ const (
 // runDeclaredRest measures the memory that objects of a declared kind take in the cache, and with the records of their releases, beside
 // Deployments of the same size.
 func runDeclaredRest(cached, released int) measurement {
-	return func(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-		return (&declaredRest{bench: b, lab: l}).run(ctx, cached, released)
-	}
-}
-
-type declaredRest struct {
-	bench *bench
-	lab   *lab.Lab
-	// address is where the present manager serves its profiles.
-	address string
-}
-
-func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure, error) {
-	for namespace, optedIn := range map[string]bool{"others": false, "gadgets": true, "deployments": true} {
-		if err := r.lab.Namespace(ctx, namespace, optedIn); err != nil {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		for namespace, optedIn := range map[string]bool{"others": false, "gadgets": true, "deployments": true} {
+			if err := t.Namespace(ctx, namespace, optedIn); err != nil {
+				return nil, err
+			}
+		}
+		empty, err := t.heapOfNew(ctx)
+		if err != nil {
 			return nil, err
 		}
-	}
-	empty, err := r.heap(ctx, "no objects")
-	if err != nil {
-		return nil, err
-	}
-	// The cache holds objects with a version; nothing is recorded of those in a namespace that isn't opted in.
-	alone, err := r.added(ctx, cached, func(name string) (client.Object, error) {
-		object, err := gadgets().like(padded("others", name))
-		if err == nil {
-			object.SetLabels(map[string]string{appv1alpha1.LabelVersion: "6a8ff823a5011291b0f02a1d83c2222d"})
-		}
-		return object, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	took, err := undeclare(ctx, r.lab)
-	if err != nil {
-		return nil, err
-	}
-	if err := lab.Pause(ctx, settleFor); err != nil {
-		return nil, err
-	}
-	ended, err := heapOf(ctx, r.address)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.lab.Kube.DeleteAllOf(ctx, gadgets().empty(), client.InNamespace("others")); err != nil {
-		return nil, fmt.Errorf("deleting the Gadgets: %w", err)
-	}
-	if err := declare(ctx, r.lab); err != nil {
-		return nil, err
-	}
-	before, err := r.heap(ctx, "no objects again")
-	if err != nil {
-		return nil, err
-	}
-	declared, err := r.added(ctx, released, func(name string) (client.Object, error) { return gadgets().like(padded("gadgets", name)) })
-	if err != nil {
-		return nil, err
-	}
-	native, err := r.added(ctx, released, func(name string) (client.Object, error) { return padded("deployments", name), nil })
-	if err != nil {
-		return nil, err
-	}
-	return declaredRestFigures(
-		[]float64{(alone - empty) / float64(cached), (declared - before) / float64(released), (native - declared) / float64(released)},
-		empty, ended, took), nil
-}
-
-// added creates a number of objects and returns the heap of a manager that is started then.
-func (r *declaredRest) added(ctx context.Context, count int, object func(name string) (client.Object, error)) (float64, error) {
-	err := atOnce(ctx, writers, count, func(ctx context.Context, i int) error {
-		created, err := object(fmt.Sprintf("app-%d", i))
+		// The cache holds objects with a version; nothing is recorded of those in a namespace that isn't opted in.
+		alone, err := t.heapWith(ctx, cached, gadgets(), "others")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return r.lab.Kube.Create(ctx, created)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("creating objects: %w", err)
+		took, err := t.undeclare(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := lab.Pause(ctx, settleFor); err != nil {
+			return nil, err
+		}
+		ended, err := t.heap(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Kube.DeleteAllOf(ctx, gadgets().empty(), client.InNamespace("others")); err != nil {
+			return nil, fmt.Errorf("deleting the Gadgets: %w", err)
+		}
+		if err := t.declare(ctx); err != nil {
+			return nil, err
+		}
+		before, err := t.heapOfNew(ctx)
+		if err != nil {
+			return nil, err
+		}
+		declared, err := t.heapWith(ctx, released, gadgets(), "gadgets")
+		if err != nil {
+			return nil, err
+		}
+		native, err := t.heapWith(ctx, released, deployments(), "deployments")
+		if err != nil {
+			return nil, err
+		}
+		return declaredRestFigures(
+			[]float64{(alone - empty) / float64(cached), (declared - before) / float64(released), (native - declared) / float64(released)},
+			empty, ended, took), nil
 	}
-	return r.heap(ctx, fmt.Sprintf("%d objects more", count))
 }
 
-// heap returns the heap of a newly started manager once the control plane is idle.
-func (r *declaredRest) heap(ctx context.Context, with string) (float64, error) {
-	if err := r.lab.Quiet(ctx); err != nil {
-		return 0, err
-	}
-	address, err := (setup{batch: 1}).prepareProfiled(ctx, r.lab)
+// heapWith creates a number of workloads of 7 KB and returns the heap of a manager that is started then.
+func (t *testbed) heapWith(ctx context.Context, count int, of kind, namespace string) (float64, error) {
+	err := atOnce(ctx, writers, count, func(ctx context.Context, i int) error {
+		return of.create(ctx, t.Kube, padded(namespace, fmt.Sprintf("app-%d", i)))
+	})
 	if err != nil {
 		return 0, err
 	}
-	if err := awaitDeclared(ctx, r.lab, "gadgets"); err != nil {
+	return t.heapOfNew(ctx)
+}
+
+// heapOfNew returns the heap of a manager that is started once the control plane is idle.
+func (t *testbed) heapOfNew(ctx context.Context) (float64, error) {
+	if err := t.Quiet(ctx); err != nil {
+		return 0, err
+	}
+	if err := t.prepare(ctx, setup{batch: 1}); err != nil {
 		return 0, err
 	}
 	if err := lab.Pause(ctx, settleFor); err != nil {
 		return 0, err
 	}
-	r.address = address
-	heap, err := heapOf(ctx, address)
-	r.bench.logf("%s  %s: heap %.1f MiB", loadDeclaredRest, with, heap/mebibyte)
-	return heap, err
+	return t.heap(ctx)
 }
 
 // declaredRestFigures returns the figures of the bytes that an object takes in the cache, and that a workload of the declared kind and a
 // Deployment take with their records.
 func declaredRestFigures(perObject []float64, empty, ended float64, took time.Duration) []Figure {
+	declared, native := gadgets().title, deployments().title
 	return []Figure{
-		figureOf(loadDeclaredRest, setupDeclared, heapPerObject, "KiB", perObject[0]/1024),
-		figureOf(loadDeclaredRest, setupDeclared, declaredEnd, "ms", inMilliseconds(took)),
-		figureOf(loadDeclaredRest, setupDeclared, heapLeft, "MiB", (ended-empty)/mebibyte),
-		figureOf(loadDeclaredRest, setupDeclared, heapPerWorkload, "KiB", perObject[1]/1024),
-		figureOf(loadDeclaredRest, setupDeployments, heapPerWorkload, "KiB", perObject[2]/1024),
+		figureOf(declared, heapPerObject, "KiB", perObject[0]/1024),
+		figureOf(declared, declaredEnd, "ms", inMilliseconds(took)),
+		figureOf(declared, heapLeft, "MiB", (ended-empty)/mebibyte),
+		figureOf(declared, heapPerWorkload, "KiB", perObject[1]/1024),
+		figureOf(native, heapPerWorkload, "KiB", perObject[2]/1024),
 	}
 }
 
-// padded returns a Deployment whose JSON has 7 KB once it is stored.
+// padded returns a Deployment with a version, whose JSON has 7 KB once it is stored.
 func padded(namespace, name string) *appsv1.Deployment {
 	deployment := lab.Deployment(namespace, name, 0)
+	deployment.Labels[appv1alpha1.LabelVersion] = "6a8ff823a5011291b0f02a1d83c2222d"
 	container := &deployment.Spec.Template.Spec.Containers[0]
 	for i := range 64 {
 		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%02d", i), Value: name + strings.Repeat(".", 20)})

@@ -19,103 +19,212 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/traas-stack/altershield-operator/hack/altershield"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// rolling is a load that rolls out a fleet repeatedly, in each setup.
-type rolling struct {
-	name   string
-	fleet  fleet
-	setups []setup
-	rounds int
+// contestant is a fleet that is rolled out in a setup.
+type contestant struct {
+	name  string
+	setup setup
+	fleet fleet
 }
 
-// run rolls out the fleet, interleaved: each setup once per round. The first round is dropped.
-func (r rolling) run(ctx context.Context, b *bench, l *lab.Lab) ([]Figure, error) {
-	if slices.ContainsFunc(r.setups, func(s setup) bool { return s.server }) {
-		if err := l.Serve(ctx, altershield.Options{}); err != nil {
-			return nil, err
+// contestants returns a fleet without the operator, in each setup of the operator, and with each peer.
+func contestants(size fleet, setups []setup) []contestant {
+	var all []contestant
+	for _, s := range append([]setup{{}}, setups...) {
+		rolled := size
+		rolled.namespace = "controlled"
+		switch {
+		case s.native():
+			rolled.namespace, rolled.free = "native", true
+		case s.peer != nil:
+			rolled.namespace, rolled.free = filepath.Base(s.peer.program), true
+			rolled.kind, rolled.patience = s.peer.kind, peerTimeout
 		}
+		all = append(all, contestant{name: s.String(), setup: s, fleet: rolled})
 	}
-	setups := append([]setup{{}}, r.setups...)
-	controlled := r.fleetOf(setup{batch: 1})
-	if err := r.fill(ctx, l, r.fleetOf(setup{}), controlled); err != nil {
+	return all
+}
+
+// runRolling measures the releases of a fleet in all setups.
+func runRolling(size fleet) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if slices.ContainsFunc(t.setups, func(s setup) bool { return s.server }) {
+			if err := t.Serve(ctx, altershield.Options{}); err != nil {
+				return nil, err
+			}
+		}
+		all := contestants(size, t.setups)
+		samples, err := t.fillAndRoll(ctx, all)
+		var figures []Figure
+		for i := range samples {
+			figures = append(figures, all[i].figures(samples[i], samples[0])...)
+		}
+		return figures, err
+	}
+}
+
+// runDeclared measures the same releases of Deployments and of a declared kind.
+func runDeclared(size fleet) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		var all []contestant
+		for _, s := range []setup{{batch: 1}, {batch: 10}} {
+			for _, of := range []kind{deployments(), gadgets()} {
+				rolled := size
+				rolled.kind, rolled.namespace = of, of.namespace()
+				all = append(all, contestant{name: s.String() + ", " + of.title, setup: s, fleet: rolled})
+			}
+		}
+		samples, err := t.fillAndRoll(ctx, all)
+		var figures []Figure
+		for i := range samples {
+			figures = append(figures, all[i].figures(samples[i], nil)...)
+			if i%2 == 1 {
+				figures = append(figures, declaredRatio(all[i-1], all[i], samples[i-1], samples[i]))
+			}
+		}
+		return figures, err
+	}
+}
+
+// declaredRatio compares the writes for Gadgets with those for Deployments.
+func declaredRatio(native, declared contestant, of, with []sample) Figure {
+	return Figure{Setup: declared.name, Name: "writes per pod / Deployments", Summary: ratio(values(with, declared.writesPerPod), values(of, native.writesPerPod))}
+}
+
+// fillAndRoll creates the fleets and rolls them out.
+func (t *testbed) fillAndRoll(ctx context.Context, all []contestant) ([][]sample, error) {
+	if err := t.fill(ctx, all...); err != nil {
 		return nil, err
 	}
-	samples := make([][]sample, len(setups))
-	for round := range r.rounds + 1 {
-		for _, i := range order(len(setups), round) {
-			one, err := r.round(ctx, b, l, setups[i], r.fleetOf(setups[i]), fmt.Sprintf("round-%d-%d", round, i))
-			if err != nil {
-				return nil, fmt.Errorf("%s, round %d: %w", setups[i], round, err)
-			}
-			b.logf("%s  %s  round %d: rolled %.1f s, verified %.1f s, CPU %.2f s, peak %d MiB",
-				r.name, setups[i], round, one.rolled.Seconds(), one.verified.Seconds(), one.used.CPU.Seconds(), one.used.Peak/mebibyte)
-			if round > 0 {
-				samples[i] = append(samples[i], one)
-			}
-		}
-	}
-	var figures []Figure
-	for i, s := range setups {
-		figures = append(figures, figuresOf(r.name, s, controlled, samples[i], samples[0])...)
-		if last := samples[i][r.rounds-1]; s.batch > 0 {
-			b.report.Writes[r.name+", "+s.String()] = writesOf(last.requests, controlled.namespace)
-			b.report.Reads[r.name+", "+s.String()] = readsOf(last.requests)
-		}
-	}
-	return figures, nil
+	return t.roll(ctx, all)
 }
 
-// fill creates the fleet twice, in a namespace that isn't opted in and in one under change control; and once for each peer.
-func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fleet) error {
-	if _, err := bystanders.create(ctx, l, false); err != nil {
-		return err
-	}
-	if err := (setup{batch: 100}).prepare(ctx, l); err != nil {
-		return err
-	}
-	if _, err := controlled.create(ctx, l, true); err != nil {
-		return err
-	}
-	for _, s := range r.setups {
-		if s.peer == nil {
+// fill creates the fleet of each namespace, in big batches.
+func (t *testbed) fill(ctx context.Context, all ...contestant) error {
+	filled := sets.New[string]()
+	for _, c := range all {
+		if filled.Has(c.fleet.namespace) || c.fleet.count == 0 {
 			continue
 		}
-		if err := s.peer.fill(ctx, l, r.fleetOf(s)); err != nil {
+		filled.Insert(c.fleet.namespace)
+		if c.setup.peer != nil {
+			if err := c.setup.peer.install(ctx, t.Lab); err != nil {
+				return err
+			}
+		}
+		if c.setup.batch > 0 {
+			c.setup = setup{batch: 100}
+		}
+		if err := t.prepare(ctx, c.setup); err != nil {
 			return err
+		}
+		if _, err := c.fleet.create(ctx, t.Lab); err != nil {
+			return t.failure(err)
 		}
 	}
 	return nil
 }
 
-// round rolls out the fleet once.
-func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolled fleet, note string) (sample, error) {
-	if s.peer != nil {
-		return s.peer.round(ctx, l, rolled, note)
+// roll rolls out all fleets, interleaved: each once per round. The first round is dropped.
+func (t *testbed) roll(ctx context.Context, all []contestant) ([][]sample, error) {
+	samples := make([][]sample, len(all))
+	for round := range t.report.Rounds + 1 {
+		for _, i := range order(len(all), round) {
+			c := all[i]
+			if err := t.prepare(ctx, c.setup); err != nil {
+				return nil, err
+			}
+			t.releases++
+			note := fmt.Sprintf("release-%d", t.releases)
+			one, err := t.measure(ctx, func() (times, error) { return c.fleet.roll(ctx, t.Lab, note) })
+			if err != nil {
+				return nil, fmt.Errorf("%s, round %d: %w", c.name, round, t.failure(err))
+			}
+			log.Printf("%s  %s  round %d: rolled %.1f s, verified %.1f s, CPU %.2f s, peak %d MiB, heap %.1f MiB", t.load, c.name, round,
+				one.rolled.Seconds(), one.verified.Seconds(), one.used.CPU.Seconds(), one.used.Peak/mebibyte, one.heap/mebibyte)
+			if round > 0 {
+				samples[i] = append(samples[i], one)
+			}
+			if c.setup.batch > 0 {
+				t.report.Writes[t.load+", "+c.name] = writesOf(one.requests, c.fleet.namespace)
+				t.report.Reads[t.load+", "+c.name] = readsOf(one.requests)
+			}
+		}
 	}
-	if err := s.prepare(ctx, l, b.managerArgs()...); err != nil {
-		return sample{}, err
-	}
-	return measure(ctx, l, func() (times, error) {
-		defer b.profile(ctx, s, r.name+"-"+note)()
-		return rolled.roll(ctx, l, !s.native(), note)
-	})
+	return samples, nil
 }
 
-// fleetOf returns the fleet that is rolled out in a setup.
-func (r rolling) fleetOf(s setup) fleet {
-	rolled := r.fleet
-	rolled.namespace = "controlled"
-	switch {
-	case s.native():
-		rolled.namespace = "native"
-	case s.peer != nil:
-		rolled.namespace, rolled.kind, rolled.patience = filepath.Base(s.peer.program), s.peer.kind, peerTimeout
+// failure adds the end of the log of the peer, if one is running.
+func (t *testbed) failure(err error) error {
+	if t.peer == nil {
+		return err
 	}
-	return rolled
+	return t.peer.Failure(err)
+}
+
+func rolledSeconds(of sample) float64   { return of.rolled.Seconds() }
+func verifiedSeconds(of sample) float64 { return of.verified.Seconds() }
+
+// cpuPerPod returns the manager's processor time per pod in milliseconds.
+func (c contestant) cpuPerPod(of sample) float64 {
+	return of.used.CPU.Seconds() * 1000 / float64(c.fleet.pods())
+}
+
+func (c contestant) writesPerPod(of sample) float64 {
+	return float64(total(writesOf(of.requests, c.fleet.namespace))) / float64(c.fleet.pods())
+}
+
+// values returns a value of each round.
+func values(rounds []sample, value func(sample) float64) []float64 {
+	all := make([]float64, len(rounds))
+	for i := range rounds {
+		all[i] = value(rounds[i])
+	}
+	return all
+}
+
+// figures returns the figures of a contestant's rounds, compared with the native rounds of the same load, if there are any.
+func (c contestant) figures(rounds, native []sample) []Figure {
+	var figures []Figure
+	add := func(name, unit string, value func(sample) float64) {
+		figures = append(figures, figureOf(c.name, name, unit, values(rounds, value)...))
+	}
+	compare := func(name string, value func(sample) float64) {
+		if native != nil {
+			figures = append(figures, Figure{Setup: c.name, Name: name, Summary: ratio(values(rounds, value), values(native, rolledSeconds))})
+		}
+	}
+	add("roll time", "s", rolledSeconds)
+	add("CPU of the control plane", "s", func(of sample) float64 { return of.plane })
+	if c.setup.native() {
+		return figures
+	}
+	compare("roll time / native", rolledSeconds)
+	add("CPU of the manager", "s", func(of sample) float64 { return of.used.CPU.Seconds() })
+	add("peak memory of the manager", "MiB", func(of sample) float64 { return float64(of.used.Peak) / mebibyte })
+	if c.setup.peer != nil {
+		add("rollouts complete", "", func(of sample) float64 { return float64(c.fleet.count - of.missing) })
+		return figures
+	}
+	pods := float64(c.fleet.pods())
+	writes := func(of sample) map[string]int { return writesOf(of.requests, c.fleet.namespace) }
+	add("verified time", "s", verifiedSeconds)
+	compare("verified time / native roll", verifiedSeconds)
+	add("CPU per pod", "ms", c.cpuPerPod)
+	add("writes per pod", "", c.writesPerPod)
+	add("conflicts per pod", "", func(of sample) float64 { return float64(conflicts(writes(of))) / pods })
+	add("Events per pod", "", func(of sample) float64 { return float64(writes(of)[events]) / pods })
+	add("GET and LIST per pod", "", func(of sample) float64 { return float64(total(readsOf(of.requests))) / pods })
+	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
+		add("reconciles per pod, "+controller, "", func(of sample) float64 { return of.reconciles[controller] / pods })
+	}
+	return figures
 }

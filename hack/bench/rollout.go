@@ -50,6 +50,8 @@ type fleet struct {
 	namespace string
 	count     int
 	replicas  int
+	// free reports whether its namespace isn't opted in.
+	free bool
 	// late reports whether its pods take one second to be ready in the first workload, two in the next, five at most. With random
 	// times the slowest workload would vary from round to round.
 	late bool
@@ -74,17 +76,12 @@ type times struct {
 	missing int
 }
 
-// create creates all workloads at once, in a namespace that is opted in if they are controlled, and waits until they are complete, and then verified.
-func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, error) {
-	if err := l.Namespace(ctx, f.namespace, controlled); err != nil {
+// create creates all workloads at once in a new namespace, and waits as roll does.
+func (f fleet) create(ctx context.Context, l *lab.Lab) (times, error) {
+	if err := l.Namespace(ctx, f.namespace, !f.free); err != nil {
 		return times{}, err
 	}
-	if f.kind.title == gadgets().title {
-		if err := awaitDeclared(ctx, l, f.namespace); err != nil {
-			return times{}, err
-		}
-	}
-	return f.follow(ctx, l, controlled, "first", func(ctx context.Context, i int) error {
+	return f.follow(ctx, l, "first", func(ctx context.Context, i int) error {
 		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
 		deployment.Spec.Template.Annotations = map[string]string{"note": "first"}
 		if f.late {
@@ -94,15 +91,15 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 	})
 }
 
-// roll releases all workloads at once and waits until they are complete, and verified if they are controlled.
-func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note string) (times, error) {
-	return f.follow(ctx, l, controlled, note, func(ctx context.Context, i int) error {
+// roll releases all workloads at once and waits until they are complete, and then verified unless they are free.
+func (f fleet) roll(ctx context.Context, l *lab.Lab, note string) (times, error) {
+	return f.follow(ctx, l, note, func(ctx context.Context, i int) error {
 		return l.Release(ctx, f.kind.GroupVersionKind, f.namespace, f.name(i), note)
 	})
 }
 
-// follow releases each workload and watches until all rollouts are complete, and verified if they are controlled.
-func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
+// follow releases each workload and watches them.
+func (f fleet) follow(ctx context.Context, l *lab.Lab, note string, release func(context.Context, int) error) (times, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(f.patience, rolloutTimeout))
 	defer cancel()
 	var took times
@@ -114,7 +111,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 			return err
 		}
 		took.rolled = time.Since(begin)
-		if !controlled {
+		if f.free {
 			return nil
 		}
 		err := watchUntil(grouped, l, f.namespace, &appv1alpha1.ChangeWorkloadList{}, seen.sawRecord)
@@ -126,7 +123,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 		return times{rolled: f.patience, missing: f.count - len(seen.rolled)}, nil
 	}
 	if err != nil {
-		return times{}, fmt.Errorf("in namespace %s %s: %w", f.namespace, seen.left(controlled), err)
+		return times{}, fmt.Errorf("in namespace %s %s: %w", f.namespace, seen.left(!f.free), err)
 	}
 	return took, nil
 }

@@ -18,8 +18,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -34,23 +36,30 @@ const mebibyte = 1 << 20
 // sample is the result of a round.
 type sample struct {
 	times
-	// used is the manager's resource usage, with the peak memory since it was started for the round; zero without a manager.
+	meters
+	// requests are the manager's requests.
+	requests []auditv1.Event
+	// heap is the manager's heap after a garbage collection, in bytes.
+	heap float64
+}
+
+// meters are the resource usage so far, or during a round.
+type meters struct {
+	// used is the resource usage of the manager or the peer, with the peak memory since it was started; zero without one.
 	used process.Usage
 	// plane is the processor time of the control plane in seconds.
 	plane float64
-	// requests are the manager's requests.
-	requests []auditv1.Event
 	// reconciles is the number of reconciles by controller.
 	reconciles map[string]float64
 }
 
 // measure runs do, and reads the meters before and after it.
-func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample, error) {
-	before, err := readMeters(ctx, l)
+func (t *testbed) measure(ctx context.Context, do func() (times, error)) (sample, error) {
+	before, err := t.readMeters(ctx)
 	if err != nil {
 		return sample{}, err
 	}
-	position, err := l.Position()
+	position, err := t.Position()
 	if err != nil {
 		return sample{}, err
 	}
@@ -58,49 +67,56 @@ func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample,
 	if err != nil {
 		return sample{}, err
 	}
-	// The operator's work after the last verdict counts, too.
-	if err := l.Quiet(ctx); err != nil {
-		return sample{}, err
+	if took.missing == 0 { // the work after the last verdict counts, too; a peer that doesn't get there would continue
+		if err := t.Quiet(ctx); err != nil {
+			return sample{}, err
+		}
 	}
-	after, err := readMeters(ctx, l)
+	after, err := t.readMeters(ctx)
 	if err != nil {
 		return sample{}, err
 	}
-	result := sample{times: took, used: after.manager, plane: after.plane - before.plane, reconciles: map[string]float64{}}
-	result.used.CPU -= before.manager.CPU
-	for name, count := range after.reconciles {
-		result.reconciles[name] = count - before.reconciles[name]
+	result := sample{times: took, meters: after.since(before)}
+	if t.Operator == nil {
+		return result, nil
 	}
-	result.requests, err = l.RequestsSince(position)
+	if result.requests, err = t.RequestsSince(position); err != nil {
+		return sample{}, err
+	}
+	result.heap, err = t.heap(ctx)
 	return result, err
 }
 
-// meters is the resource usage so far.
-type meters struct {
-	manager    process.Usage
-	plane      float64
-	reconciles map[string]float64
-}
-
-func readMeters(ctx context.Context, l *lab.Lab) (meters, error) {
-	parts, err := l.Plane.Usage()
+func (t *testbed) readMeters(ctx context.Context) (read meters, err error) {
+	parts, err := t.Plane.Usage()
 	if err != nil {
 		return meters{}, err
 	}
-	read := meters{}
 	for _, part := range parts {
 		read.plane += part.CPU.Seconds()
 	}
-	if l.Operator == nil {
-		return read, nil
+	switch {
+	case t.peer != nil:
+		read.used, err = t.peer.Usage()
+	case t.Operator != nil:
+		metrics, failure := t.Metrics(ctx)
+		if failure != nil {
+			return meters{}, failure
+		}
+		read.reconciles = reconciles(metrics)
+		read.used, err = t.Operator.Usage()
 	}
-	metrics, err := l.Metrics(ctx)
-	if err != nil {
-		return meters{}, err
-	}
-	read.reconciles = reconciles(metrics)
-	read.manager, err = l.Operator.Usage()
 	return read, err
+}
+
+// since returns what was used since an earlier reading.
+func (m meters) since(earlier meters) meters {
+	m.used.CPU -= earlier.used.CPU
+	m.plane -= earlier.plane
+	for name, count := range earlier.reconciles {
+		m.reconciles[name] -= count
+	}
+	return m
 }
 
 // reconciles returns the number of reconciles by controller.
@@ -116,71 +132,41 @@ func reconciles(metrics map[string]*dto.MetricFamily) map[string]float64 {
 	return counts
 }
 
-// figuresOf returns the figures of a setup's rounds, compared with the native rounds of the same load.
-func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Figure {
-	pods := float64(rolled.pods())
-	pick := func(from []sample, value func(sample) float64) []float64 {
-		values := make([]float64, len(from))
-		for i := range from {
-			values[i] = value(from[i])
-		}
-		return values
+// heap makes the manager collect garbage and returns the bytes of its heap.
+func (t *testbed) heap(ctx context.Context) (float64, error) {
+	profile, err := lab.Profile(ctx, t.pprof, "heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
 	}
-	var figures []Figure
-	add := func(what, unit string, value func(sample) float64) {
-		figures = append(figures, figureOf(name, s.String(), what, unit, pick(rounds, value)...))
-	}
-	compare := func(what string, value, with func(sample) float64) {
-		figures = append(figures, Figure{Load: name, Setup: s.String(), Name: what, Summary: ratio(pick(rounds, value), pick(native, with))})
-	}
-	roll := func(s sample) float64 { return s.rolled.Seconds() }
-	verified := func(s sample) float64 { return s.verified.Seconds() }
-	writes := func(s sample) map[string]int { return writesOf(s.requests, rolled.namespace) }
-	add(rollTime, "s", roll)
-	add("CPU of the control plane", "s", func(s sample) float64 { return s.plane })
-	if s.native() {
-		return figures
-	}
-	compare(rollRatio, roll, roll)
-	add(cpuTime, "s", func(s sample) float64 { return s.used.CPU.Seconds() })
-	add(peakMemory, "MiB", func(s sample) float64 { return float64(s.used.Peak) / mebibyte })
-	if s.peer != nil {
-		add("rollouts complete", "", func(s sample) float64 { return float64(rolled.count - s.missing) })
-		return figures
-	}
-	add(verifiedTime, "s", verified)
-	compare(verifiedRatio, verified, roll)
-	add(writesPerPod, "", func(s sample) float64 { return float64(total(writes(s))) / pods })
-	add("conflicts per pod", "", func(s sample) float64 { return float64(conflicts(writes(s))) / pods })
-	add("Events per pod", "", func(s sample) float64 { return float64(writes(s)["events"]) / pods })
-	add("GET and LIST per pod", "", func(s sample) float64 { return float64(total(readsOf(s.requests))) / pods })
-	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
-		add("reconciles per pod, "+controller, "", func(s sample) float64 { return s.reconciles[controller] / pods })
-	}
-	return figures
+	return parseHeap(string(profile))
 }
 
-func conflicts(counts map[string]int) int {
-	sum := 0
-	for kind, count := range counts {
-		if strings.HasSuffix(kind, "(conflict)") {
-			sum += count
-		}
+// parseHeap returns the value of the line # HeapAlloc = <bytes> of a heap profile in text format.
+func parseHeap(profile string) (float64, error) {
+	_, rest, found := strings.Cut(profile, "\n# HeapAlloc = ")
+	if !found {
+		return 0, errors.New("the heap profile has no HeapAlloc")
 	}
-	return sum
+	value, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(value, 64)
 }
 
-// writesOf counts the writes to a namespace by verb and kind, with conflicts and failures separately. Events are counted
-// under "events", whatever their result.
-func writesOf(requests []auditv1.Event, namespace string) map[string]int {
+const (
+	// events counts Events, whatever the result of their writes.
+	events   = "events"
+	conflict = " (conflict)"
+)
+
+// writesOf counts the writes to some namespaces, and to ControlledKinds, by verb and kind, with conflicts and failures separately.
+func writesOf(requests []auditv1.Event, namespaces ...string) map[string]int {
 	counts := map[string]int{}
 	for _, request := range requests {
 		object := request.ObjectRef
-		if object == nil || object.Namespace != namespace || isRead(request.Verb) {
+		if object == nil || isRead(request) || !slices.Contains(namespaces, object.Namespace) && object.Resource != "controlledkinds" {
 			continue
 		}
-		if object.Resource == "events" {
-			counts["events"]++
+		if object.Resource == events {
+			counts[events]++
 			continue
 		}
 		kind := request.Verb + " " + object.Resource
@@ -188,7 +174,7 @@ func writesOf(requests []auditv1.Event, namespace string) map[string]int {
 			kind += "/" + object.Subresource
 		}
 		if status := request.ResponseStatus; status != nil && status.Code == http.StatusConflict {
-			kind += " (conflict)"
+			kind += conflict
 		} else if status != nil && status.Code >= http.StatusBadRequest {
 			kind += " (failed)"
 		}
@@ -197,26 +183,36 @@ func writesOf(requests []auditv1.Event, namespace string) map[string]int {
 	return counts
 }
 
-func isRead(verb string) bool { return slices.Contains([]string{"get", "list", "watch"}, verb) }
-
-// total returns the number of writes, without Events.
-func total(counts map[string]int) int {
-	sum := 0
-	for kind, count := range counts {
-		if kind != "events" {
-			sum += count
-		}
-	}
-	return sum
-}
-
 // readsOf counts the GETs and LISTs by verb and kind.
 func readsOf(requests []auditv1.Event) map[string]int {
 	counts := map[string]int{}
 	for _, request := range requests {
-		if request.ObjectRef != nil && (request.Verb == "get" || request.Verb == "list") {
+		if request.ObjectRef != nil && isRead(request) && request.Verb != "watch" {
 			counts[request.Verb+" "+request.ObjectRef.Resource]++
 		}
 	}
 	return counts
+}
+
+func isRead(request auditv1.Event) bool {
+	return slices.Contains([]string{"get", "list", "watch"}, request.Verb)
+}
+
+// total returns the number of requests, without Events.
+func total(counts map[string]int) int {
+	return sum(counts, func(kind string) bool { return kind != events })
+}
+
+func conflicts(counts map[string]int) int {
+	return sum(counts, func(kind string) bool { return strings.HasSuffix(kind, conflict) })
+}
+
+// sum adds the counts of some kinds.
+func sum(counts map[string]int, of func(kind string) bool) (sum int) {
+	for kind, count := range counts {
+		if of(kind) {
+			sum += count
+		}
+	}
+	return sum
 }

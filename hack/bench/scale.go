@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,29 +44,24 @@ const (
 )
 
 // runScale measures starts, a take-over and memory of a manager with ever more Deployments at rest, and the release of a tenth of them.
-func runScale(sizes []int) func(context.Context, *bench) ([]Figure, error) {
-	return func(ctx context.Context, b *bench) ([]Figure, error) {
+func runScale(sizes ...int) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
 		var figures []Figure
-		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: config, Nodes: scaleNodes})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { b.closed(l.Close(ctx)) }()
 		there := 0
 		for _, size := range sizes {
 			added := deploymentsIn(fmt.Sprintf("scale-%d", size), size-there, scaleReplicas)
 			there = size
-			if err := (setup{batch: 10}).prepare(ctx, l); err != nil {
-				return figures, err
+			if err := t.prepare(ctx, setup{batch: 10}); err != nil {
+				return nil, err
 			}
-			if err := added.restore(ctx, l); err != nil {
-				return figures, fmt.Errorf("filling namespace %s: %w", added.namespace, err)
+			if err := added.restore(ctx, t.Lab); err != nil {
+				return nil, fmt.Errorf("filling namespace %s: %w", added.namespace, err)
 			}
-			b.logf("%d Deployments of %d are at rest", size, scaleReplicas)
+			log.Printf("%d Deployments of %d are at rest", size, scaleReplicas)
 			added.count = int(float64(size) * scaleReleased)
-			measured, err := atScale(ctx, b, l, fmt.Sprintf("%d Deployments of %d", size, scaleReplicas), added)
+			measured, err := t.atScale(ctx, fmt.Sprintf("%d Deployments of %d", size, scaleReplicas), added)
 			if err != nil {
-				return figures, err
+				return nil, err
 			}
 			figures = append(figures, measured...)
 		}
@@ -92,7 +88,7 @@ func (f fleet) restore(ctx context.Context, l *lab.Lab) error {
 	if err := atOnce(ctx, writers, f.count, func(ctx context.Context, i int) error { return f.restoreOne(ctx, l, i) }); err != nil {
 		return err
 	}
-	_, err = f.follow(ctx, l, true, "first", func(ctx context.Context, i int) error {
+	_, err = f.follow(ctx, l, "first", func(ctx context.Context, i int) error {
 		if i > 0 {
 			return nil
 		}
@@ -131,48 +127,40 @@ func podOf(set *appsv1.ReplicaSet, number int, node string) *corev1.Pod {
 }
 
 // atScale measures the manager with what is there, and releases some Deployments, the present ones of one namespace.
-func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fleet) ([]Figure, error) {
+func (t *testbed) atScale(ctx context.Context, name string, released fleet) ([]Figure, error) {
 	var figures []Figure
 	add := func(setup, what, unit string, value float64) {
-		b.logf("%s, %s: %s %s %s", name, setup, what, number(value), unit)
-		figures = append(figures, figureOf(loadScale, name+", "+setup, what, unit, value))
+		log.Printf("%s, %s: %s %s %s", name, setup, what, number(value), unit)
+		figures = append(figures, figureOf(name+", "+setup, what, unit, value))
 	}
-	for _, environment := range []string{"", configuredMemory} {
-		setup := "no memory limit"
-		if environment != "" {
-			setup = environment
-		}
-		began, err := startAtScale(ctx, l, environment)
+	for _, environment := range []string{"GOMEMLIMIT=off", configuredMemory} {
+		began, err := t.startAtScale(ctx, environment)
 		if err != nil {
-			return figures, err
+			return nil, err
 		}
-		add(setup, "start until ready", "s", began.ready.Seconds())
-		add(setup, "start until everything is reconciled", "s", began.settled.Seconds())
-		add(setup, "processor time of the start", "s", began.cpu.Seconds())
-		watched, err := measure(ctx, l, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
+		watched, err := t.measure(ctx, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })
 		if err != nil {
-			return figures, err
+			return nil, err
 		}
-		add(setup, "processor time at rest", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds())
-		heap, err := heapOf(ctx, began.pprof)
-		if err != nil {
-			return figures, err
-		}
-		add(setup, "heap after garbage collection", "MiB", heap/mebibyte)
-		add(setup, "peak memory of the start", "MiB", float64(watched.used.Peak)/mebibyte)
+		add(environment, "start until ready", "s", began.ready.Seconds())
+		add(environment, "start until everything is reconciled", "s", began.settled.Seconds())
+		add(environment, "processor time of the start", "s", began.cpu.Seconds())
+		add(environment, "processor time at rest", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds())
+		add(environment, "heap after garbage collection", "MiB", watched.heap/mebibyte)
+		add(environment, "peak memory of the start", "MiB", float64(watched.used.Peak)/mebibyte)
 	}
-	rolled, err := measure(ctx, l, func() (times, error) { return released.roll(ctx, l, true, "second") })
+	rolled, err := t.measure(ctx, func() (times, error) { return released.roll(ctx, t.Lab, "second") })
 	if err != nil {
-		return figures, err
+		return nil, err
 	}
 	setup := fmt.Sprintf("%d released, %s", released.count, configuredMemory)
-	add(setup, rollTime, "s", rolled.rolled.Seconds())
-	add(setup, verifiedTime, "s", rolled.verified.Seconds())
-	add(setup, growthCPU, "ms", rolled.used.CPU.Seconds()*1000/float64(released.pods()))
-	add(setup, peakMemory, "MiB", float64(rolled.used.Peak)/mebibyte)
-	taken, err := takeOver(ctx, l, released)
+	add(setup, "roll time", "s", rolled.rolled.Seconds())
+	add(setup, "verified time", "s", rolled.verified.Seconds())
+	add(setup, "CPU per pod", "ms", contestant{fleet: released}.cpuPerPod(rolled))
+	add(setup, "peak memory of the manager", "MiB", float64(rolled.used.Peak)/mebibyte)
+	taken, err := t.takeOver(ctx, released)
 	if err != nil {
-		return figures, err
+		return nil, err
 	}
 	add("the leader is killed", "release until it is verified by the other replica", "s", taken.Seconds())
 	return figures, nil
@@ -180,36 +168,28 @@ func atScale(ctx context.Context, b *bench, l *lab.Lab, name string, released fl
 
 // start is how a manager started.
 type start struct {
-	// pprof is the address of its profiles.
-	pprof string
 	// ready is until it served webhooks, settled until it had reconciled every object and was idle, cpu its processor time until then.
 	ready, settled, cpu time.Duration
 }
 
-func startAtScale(ctx context.Context, l *lab.Lab, environment string) (start, error) {
-	address, err := pprofAddress()
-	if err != nil {
-		return start{}, err
-	}
-	if err := l.StopOperator(ctx); err != nil {
+func (t *testbed) startAtScale(ctx context.Context, environment string) (start, error) {
+	if err := t.StopOperator(ctx); err != nil {
 		return start{}, err
 	}
 	began := time.Now()
-	err = l.StartOperator(ctx, func(options *operator.Options) {
-		options.Args = []string{"--leader-elect", "--pprof-bind-address=" + address}
-		if environment != "" {
-			options.Env = []string{environment}
-		}
+	err := t.StartOperator(ctx, func(options *operator.Options) {
+		options.Args = []string{"--leader-elect", "--pprof-bind-address=" + t.pprof}
+		options.Env = []string{environment}
 	})
 	if err != nil {
 		return start{}, err
 	}
-	made, last := start{pprof: address, ready: time.Since(began)}, 0.0
+	made, last := start{ready: time.Since(began)}, 0.0
 	for looks := 0; looks < settledLooks; looks++ {
 		if err := lab.Pause(ctx, time.Second); err != nil {
 			return start{}, err
 		}
-		read, err := readMeters(ctx, l)
+		read, err := t.readMeters(ctx)
 		if err != nil {
 			return start{}, err
 		}
@@ -218,24 +198,23 @@ func startAtScale(ctx context.Context, l *lab.Lab, environment string) (start, e
 			sum += count
 		}
 		if sum != last {
-			looks, last, made.settled, made.cpu = 0, sum, time.Since(began), read.manager.CPU
+			looks, last, made.settled, made.cpu = 0, sum, time.Since(began), read.used.CPU
 		}
 	}
 	return made, nil
 }
 
 // takeOver kills the leader of two replicas and releases a Deployment at once. It returns how long that took to be verified.
-func takeOver(ctx context.Context, l *lab.Lab, among fleet) (time.Duration, error) {
-	if err := l.StartReplicas(ctx, []string{"leader", "other"}); err != nil {
+func (t *testbed) takeOver(ctx context.Context, among fleet) (time.Duration, error) {
+	if err := t.StartReplicas(ctx, []string{"leader", "other"}); err != nil {
 		return 0, err
 	}
 	if err := lab.Pause(ctx, restFor); err != nil {
 		return 0, err
 	}
-	if err := l.Replicas[0].Kill(ctx); err != nil {
+	if err := t.Replicas[0].Kill(ctx); err != nil {
 		return 0, err
 	}
-	one := deploymentsIn(among.namespace, 1, among.replicas)
-	took, err := one.roll(ctx, l, true, "third")
+	took, err := deploymentsIn(among.namespace, 1, among.replicas).roll(ctx, t.Lab, "third")
 	return took.verified, err
 }

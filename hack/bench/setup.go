@@ -18,13 +18,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +33,8 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
@@ -49,11 +47,28 @@ type setup struct {
 	// unlabelled turns the label of finished pods off.
 	unlabelled bool
 	policies   policies
+	// elect turns leader election on.
+	elect bool
 	// manager is the program of a manager to compare with that of the lab, empty for the latter.
 	manager string
 	// peer runs instead of the operator, nil for none.
 	peer *peer
 }
+
+// policies are those that the operator has during a setup.
+type policies string
+
+const (
+	// installed are those of a new installation: builtin.
+	installed policies = ""
+	// unchecked are none.
+	unchecked policies = "unchecked"
+	// paced are a ReleasePolicy of two steps, and a VerificationPolicy of three checks beside builtin.
+	paced policies = "paced"
+)
+
+//go:embed paced.yaml
+var pacedPolicies []byte
 
 func (s setup) native() bool { return s.batch == 0 && s.peer == nil }
 
@@ -94,76 +109,102 @@ func withOther(setups []setup, manager string) []setup {
 func parseSetups(text string) ([]setup, error) {
 	var setups []setup
 	for name := range strings.SplitSeq(text, ",") {
-		size, server := strings.CutPrefix(name, "server-")
-		size, unlabelled := strings.CutPrefix(size, "unlabelled-")
-		s := setup{server: server, unlabelled: unlabelled}
-		for _, named := range []policies{unchecked, paced} {
-			if rest, isNamed := strings.CutPrefix(size, string(named)+"-"); isNamed {
-				s.policies, size = named, rest
+		words := strings.Split(name, "-")
+		last := len(words) - 1
+		size, err := strconv.Atoi(words[last])
+		s, known := setup{batch: size}, err == nil && size > 0
+		for _, word := range words[:last] {
+			switch word {
+			case "server":
+				s.server = true
+			case "unlabelled":
+				s.unlabelled = true
+			case string(unchecked), string(paced):
+				s.policies = policies(word)
+			default:
+				known = false
 			}
 		}
-		var err error
-		if s.batch, err = strconv.Atoi(size); err != nil || s.batch < 1 {
-			return nil, fmt.Errorf("setup %q: expected a batch size, after any of server-, unlabelled-, and %s- or %s-, in this order", name, unchecked, paced)
+		if !known {
+			return nil, fmt.Errorf("setup %q: expected a batch size, after any of server-, unlabelled-, and %s- or %s-", name, unchecked, paced)
 		}
 		setups = append(setups, s)
 	}
 	return setups, nil
 }
 
-// prepare brings a lab into the setup, either without the operator's webhooks or with a newly started manager, and waits until it
-// has come to rest.
-func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
-	if s.native() {
-		if err := l.StopOperator(ctx); err != nil {
-			return err
-		}
-		if err := l.RemoveWebhooks(ctx); err != nil {
-			return err
-		}
-		return l.Quiet(ctx)
+// testbed is a lab in one setup after the other.
+type testbed struct {
+	*bench
+	*lab.Lab
+	// load is the name of the load that is measured.
+	load string
+	// releases is the number of releases so far.
+	releases int
+	// declared reports whether the declared kind is under control.
+	declared bool
+	// peer is the running peer, nil for none.
+	peer *process.Process
+}
+
+// prepare brings the testbed into a setup, either without the operator's webhooks or with a newly started manager, and waits until it has
+// come to rest.
+func (t *testbed) prepare(ctx context.Context, s setup) error {
+	err := t.stopPeer(ctx)
+	switch {
+	case err != nil:
+	case s.batch > 0:
+		err = t.startOperator(ctx, s)
+	default:
+		err = errors.Join(t.StopOperator(ctx), t.RemoveWebhooks(ctx))
 	}
-	err := l.StartOperator(ctx, func(options *operator.Options) {
+	if err == nil && s.peer != nil {
+		t.peer, err = s.peer.start(t.Lab)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Quiet(ctx)
+}
+
+func (t *testbed) startOperator(ctx context.Context, s setup) error {
+	err := t.StartOperator(ctx, func(options *operator.Options) {
 		if !s.server {
 			options.Args = nil
 		}
-		options.Args = append(options.Args, args...)
-		if s.manager != "" {
-			options.Binary = s.manager
+		options.Args = append(options.Args, "--pprof-bind-address="+t.pprof)
+		if s.elect {
+			options.Args = append(options.Args, "--leader-elect")
 		}
+		options.Binary = cmp.Or(s.manager, options.Binary)
 	})
 	if err != nil {
 		return err
 	}
-	if err := l.SetBatch(ctx, s.batch); err != nil {
+	if err := t.SetBatch(ctx, s.batch); err != nil {
 		return err
 	}
-	if err := l.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.unlabelled, ""); err != nil {
+	if err := t.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.unlabelled, ""); err != nil {
 		return err
 	}
-	if err := s.policies.apply(ctx, l); err != nil {
+	if err := s.policies.apply(ctx, t.Kube); err != nil || !t.declared {
 		return err
 	}
-	return l.Quiet(ctx)
+	return t.awaitDeclared(ctx)
 }
 
-// policies are those that the operator has during a setup.
-type policies string
-
-const (
-	// installed are those of a new installation: builtin.
-	installed policies = ""
-	// unchecked are none.
-	unchecked policies = "unchecked"
-	// paced are a ReleasePolicy of two steps, and a VerificationPolicy of three checks beside builtin.
-	paced policies = "paced"
-)
-
-//go:embed paced.yaml
-var pacedPolicies []byte
+// stopPeer stops the running peer.
+func (t *testbed) stopPeer(ctx context.Context) error {
+	if t.peer == nil {
+		return nil
+	}
+	running := t.peer
+	t.peer = nil
+	return running.Stop(context.WithoutCancel(ctx), peerGrace) // which kills it if it doesn't exit
+}
 
 // apply creates the policies, and deletes those of other setups.
-func (p policies) apply(ctx context.Context, l *lab.Lab) error {
+func (p policies) apply(ctx context.Context, kube client.Client) error {
 	wanted := map[client.Object]bool{verificationpolicy.BuiltIn(operator.Namespace, true): p != unchecked}
 	decoded, err := manifests.Decode(bytes.NewReader(pacedPolicies))
 	if err != nil {
@@ -174,76 +215,12 @@ func (p policies) apply(ctx context.Context, l *lab.Lab) error {
 	}
 	for policy, isWanted := range wanted {
 		if isWanted {
-			if err := l.Kube.Create(ctx, policy); err != nil && !apierrors.IsAlreadyExists(err) {
+			if err := kube.Create(ctx, policy); err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("creating the policy %s: %w", policy.GetName(), err)
 			}
-		} else if err := l.Kube.Delete(ctx, policy); client.IgnoreNotFound(err) != nil {
+		} else if err := kube.Delete(ctx, policy); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the policy %s: %w", policy.GetName(), err)
 		}
 	}
 	return nil
-}
-
-// profileSeconds is how long a profile of the processor time records.
-const profileSeconds = 15
-
-// pprofAddress returns a free address for the manager's profiles.
-func pprofAddress() (string, error) {
-	port, err := cluster.FreePort()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
-}
-
-// prepareProfiled prepares a lab with a manager that serves profiles, and returns their address.
-func (s setup) prepareProfiled(ctx context.Context, l *lab.Lab, args ...string) (address string, err error) {
-	if address, err = pprofAddress(); err != nil {
-		return "", err
-	}
-	return address, s.prepare(ctx, l, append(args, "--pprof-bind-address="+address)...)
-}
-
-// managerArgs returns the manager's arguments for the requested profiles.
-func (b *bench) managerArgs() []string {
-	if b.profiles == "" {
-		return nil
-	}
-	return []string{"--pprof-bind-address=" + b.pprof}
-}
-
-// profile begins to profile the manager, if requested, and returns a function that waits until the profiles are written.
-func (b *bench) profile(ctx context.Context, s setup, name string) (wait func()) {
-	if b.profiles == "" || s.native() {
-		return func() {}
-	}
-	done := make(chan error, 1)
-	go func() {
-		done <- b.saveProfile(ctx, fmt.Sprintf("profile?seconds=%d", profileSeconds), name+"-cpu.pprof")
-	}()
-	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "allocs", name+"-allocs.pprof"))) }
-}
-
-func (b *bench) saveProfile(ctx context.Context, profile, name string) error {
-	content, err := lab.Profile(ctx, b.pprof, profile)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(b.profiles, name), content, 0o600)
-}
-
-// heapOf makes the manager collect garbage and returns the bytes of its heap.
-func heapOf(ctx context.Context, address string) (float64, error) {
-	profile, err := lab.Profile(ctx, address, "heap?gc=1&debug=1")
-	if err != nil {
-		return 0, err
-	}
-	return parseHeap(string(profile))
-}
-
-// parseHeap returns the value of the line # HeapAlloc = <bytes> of a heap profile in text format.
-func parseHeap(profile string) (float64, error) {
-	_, rest, found := strings.Cut(profile, "\n# HeapAlloc = ")
-	if !found {
-		return 0, errors.New("the heap profile has no HeapAlloc")
-	}
-	value, _, _ := strings.Cut(rest, "\n")
-	return strconv.ParseFloat(value, 64)
 }
