@@ -18,7 +18,6 @@ package main
 
 import (
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -50,17 +49,16 @@ func TestPluginCommandsPrintWhatIsThere(t *testing.T) {
 	g.Expect(commands[2]).To(Equal(pluginCommand{"status of the big one", "status app-0 -n big", "5000 passed"}))
 }
 
-func TestPluginCommandRunReportsWhatIsPrinted(t *testing.T) {
+func TestRunEachReportsWhatCommandsTakeAndPrint(t *testing.T) {
 	g := NewWithT(t)
-	took, err := (pluginCommand{line: "1 verified", prints: "1 verified"}).run(t.Context(), "echo", "")
+	figures, err := runEach(t.Context(), "busy", []pluginCommand{{"list", "1 verified", "1 verified"}}, "echo", "")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(took.time).To(BeNumerically(">", 0))
-	figures := waitedFigures("", pluginCommands(fleet{}, fleet{}), map[string][]waited{"list -A": {{time: 40 * time.Millisecond, processor: 25 * time.Millisecond}}})
-	g.Expect([]string{figures[0].Name, figures[1].Name}).To(Equal([]string{"list -A", "list -A, processor time"}))
-	g.Expect([]float64{figures[0].Median, figures[1].Median}).To(Equal([]float64{40, 25}))
-	_, err = (pluginCommand{line: "nothing", prints: "1 verified"}).run(t.Context(), "echo", "")
+	g.Expect([]string{figures[0].Name, figures[1].Name}).To(Equal([]string{"list", "list, processor time"}))
+	g.Expect(figures[0].Count).To(Equal(10))
+	g.Expect(figures[0].Median).To(BeNumerically(">", 0))
+	_, err = runEach(t.Context(), "busy", []pluginCommand{{"list", "nothing", "1 verified"}}, "echo", "")
 	g.Expect(err).To(MatchError("nothing doesn't print \"1 verified\" but: nothing\n"))
-	_, err = (pluginCommand{line: "nothing"}).run(t.Context(), "false", "")
+	_, err = runEach(t.Context(), "busy", []pluginCommand{{"list", "nothing", ""}}, "false", "")
 	g.Expect(err).To(MatchError(ContainSubstring("exit status 1")))
 }
 
@@ -70,19 +68,20 @@ func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	unlabelled, err := parseSetups("unlabelled-10,server-unlabelled-10")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(unlabelled).To(Equal([]setup{{batch: 10, unlabelled: true}, {batch: 10, server: true, unlabelled: true}}))
-	g.Expect(unlabelled[1].String()).To(Equal("batches of 10, label off, server"))
+	g.Expect(unlabelled).To(Equal([]setup{{batch: 10, options: []string{"label off"}}, {batch: 10, options: []string{"server", "label off"}}}))
+	g.Expect(unlabelled[1].String()).To(Equal("batches of 10, server, label off"))
 	checked, err := parseSetups("unchecked-1,server-paced-10")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(checked).To(Equal([]setup{{batch: 1, policies: "unchecked"}, {batch: 10, server: true, policies: "paced"}}))
-	g.Expect(checked[1].String()).To(Equal("batches of 10, paced, server"))
-	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, server: true}}))
+	g.Expect(checked).To(Equal([]setup{{batch: 1, options: []string{"unchecked"}}, {batch: 10, options: []string{"server", "paced"}}}))
+	g.Expect(checked[1].String()).To(Equal("batches of 10, server, paced"))
+	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, options: []string{"server"}}}))
 	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
 	g.Expect(setup{}.String()).To(Equal("native"))
-	g.Expect(withOther(setups, "/before")).To(Equal([]setup{
-		{batch: 1}, {batch: 10, server: true}, {batch: 1, manager: "/before"}, {batch: 10, server: true, manager: "/before"},
-	}))
-	g.Expect(setup{batch: 10, server: true, manager: "/before"}.String()).To(Equal("batches of 10, server, other manager"))
+	var both []string
+	for _, s := range withOther(setups) {
+		both = append(both, s.String())
+	}
+	g.Expect(both).To(Equal([]string{"batches of 1", "batches of 10, server", "batches of 1, other manager", "batches of 10, server, other manager"}))
 	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1-server", "1,,2", "paced-", "calm-1", "-1"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)

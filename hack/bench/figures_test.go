@@ -69,11 +69,21 @@ func TestPrintTableShowsMedianSpreadAndGoal(t *testing.T) {
 	}))
 }
 
+// runAsEcho returns the figures of commands that print anything.
+func runAsEcho(t *testing.T, setup string, commands []pluginCommand) []Figure {
+	for i := range commands {
+		commands[i].prints = ""
+	}
+	figures, err := runEach(t.Context(), setup, commands, "echo", "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return figures
+}
+
 func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	g := NewWithT(t)
 	one := []sample{{times: times{rolled: time.Second, verified: time.Second}}}
 	figures := map[string][]Figure{}
-	setups := []setup{{batch: 1}, {batch: 10}, {batch: 10, unlabelled: true}, {batch: 1, server: true}, {batch: 10, server: true}}
+	setups := []setup{{batch: 1}, {batch: 10}, {batch: 10, options: []string{"label off"}}, {batch: 1, options: []string{"server"}}, {batch: 10, options: []string{"server"}}}
 	for _, c := range contestants(deploymentsIn("", 1, 1), setups) {
 		figures["100x10"] = append(figures["100x10"], c.figures(one, one)...)
 		figures["late"] = append(figures["late"], c.figures(one, one)...)
@@ -95,8 +105,9 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	figures["verdict"] = verdictFigures([]float64{1})
 	figures["stuck"] = stuckFigures(make([]float64, 20))
 	many, big := deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)
-	figures["plugin"] = waitedFigures(pluginSetup(many, big), pluginCommands(many, big), nil)
-	figures["records"] = chains{workloads: 100, releases: 100}.figures(0, 0, 0, nil)
+	kept := chains{workloads: 100, releases: 100}
+	figures["plugin"] = runAsEcho(t, pluginSetup(many, big), pluginCommands(many, big))
+	figures["records"] = runAsEcho(t, kept.String(), kept.commands())
 	for _, beside := range []string{"no objects", "1,000 Deployments", "10,000 more releases", "10,000 more releases, server"} {
 		figures["rest"] = append(figures["rest"], restFigures(beside, sample{})...)
 	}

@@ -136,7 +136,7 @@ func runVerdict(ctx context.Context, t *testbed) ([]Figure, error) {
 		return nil, err
 	}
 	t.Server.AddRule(altershield.Rule{Name: "bad", Message: "it is to fail", Stage: altershield.StagePre, Verdict: altershield.VerdictFail})
-	if err := t.prepare(ctx, setup{batch: 1, server: true}); err != nil {
+	if err := t.prepare(ctx, setup{batch: 1, options: []string{server}}); err != nil {
 		return nil, err
 	}
 	const namespace = "suspended"

@@ -126,7 +126,7 @@ func (b *bench) choose(ctx context.Context, setups string, peers bool) (err erro
 		if b.other, err = filepath.Abs(b.other); err != nil {
 			return err
 		}
-		b.setups = withOther(b.setups, b.other)
+		b.setups = withOther(b.setups)
 	}
 	if !peers {
 		return nil

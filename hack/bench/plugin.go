@@ -58,64 +58,46 @@ func runPlugin(many, big fleet) measurement {
 		if err := t.fill(ctx, contestant{setup: setup{batch: 100}, fleet: many}, contestant{setup: setup{batch: 100}, fleet: big}); err != nil {
 			return nil, err
 		}
-		commands := pluginCommands(many, big)
-		took, err := runEach(ctx, commands, plugin, t.Plane.Kubeconfig())
-		return waitedFigures(pluginSetup(many, big), commands, took), err
+		return runEach(ctx, pluginSetup(many, big), pluginCommands(many, big), plugin, t.Plane.Kubeconfig())
 	}
 }
 
-// waited is what one run of a command took: the time until it ended, and the processor time of its process, which other programs on the machine
-// hardly change.
-type waited struct {
-	time, processor time.Duration
-}
-
-// runEach runs each command several times, and returns what it took, by name.
-func runEach(ctx context.Context, commands []pluginCommand, program, kubeconfig string) (map[string][]waited, error) {
-	took := map[string][]waited{}
-	for _, command := range commands {
-		for range pluginRuns {
-			one, err := command.run(ctx, program, kubeconfig)
-			if err != nil {
-				return nil, err
-			}
-			took[command.name] = append(took[command.name], one)
-		}
-	}
-	return took, nil
-}
-
-// waitedFigures returns the figures of the runs of each command.
-func waitedFigures(setup string, commands []pluginCommand, took map[string][]waited) []Figure {
+// runEach runs each command several times. Its figures are the time until it ended, and the processor time of its process, which other programs
+// on the machine hardly change.
+func runEach(ctx context.Context, setup string, commands []pluginCommand, program, kubeconfig string) ([]Figure, error) {
 	var figures []Figure
 	for _, command := range commands {
 		var times, processor []float64
-		for _, one := range took[command.name] {
-			times, processor = append(times, one.time.Seconds()*1000), append(processor, one.processor.Seconds()*1000)
+		for range pluginRuns {
+			took, used, err := command.run(ctx, program, kubeconfig)
+			if err != nil {
+				return nil, err
+			}
+			times, processor = append(times, inMilliseconds(took)), append(processor, inMilliseconds(used))
 		}
 		figures = append(figures, figureOf(setup, command.name, "ms", times...), figureOf(setup, command.name+", processor time", "ms", processor...))
 	}
-	return figures
+	return figures, nil
 }
 
 func pluginSetup(many, big fleet) string {
 	return fmt.Sprintf("%d Deployments of %d pods, %d of %d", many.count, many.replicas, big.count, big.replicas)
 }
 
-// run runs the command once.
-func (c pluginCommand) run(ctx context.Context, program, kubeconfig string) (waited, error) {
+// run runs the command once. It returns how long that took, and the processor time.
+func (c pluginCommand) run(ctx context.Context, program, kubeconfig string) (took, processor time.Duration, err error) {
 	command := exec.CommandContext(ctx, program, strings.Fields(c.line)...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "LANG=C.UTF-8")
 	began := time.Now()
 	output, err := command.CombinedOutput()
-	took := time.Since(began)
+	took = time.Since(began)
 	switch {
 	case err != nil:
-		return waited{}, fmt.Errorf("%s: %w: %s", c.line, err, output)
+		return 0, 0, fmt.Errorf("%s: %w: %s", c.line, err, output)
 	case !strings.Contains(string(output), c.prints):
-		return waited{}, fmt.Errorf("%s doesn't print %q but: %s", c.line, c.prints, output)
+		return 0, 0, fmt.Errorf("%s doesn't print %q but: %s", c.line, c.prints, output)
 	}
-	return waited{took, command.ProcessState.UserTime() + command.ProcessState.SystemTime()}, nil
+	return took, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
 const (
@@ -147,8 +129,13 @@ func runRecords(kept chains) measurement {
 		if err != nil {
 			return nil, err
 		}
-		took, err := runEach(ctx, kept.commands(), plugin, t.Plane.Kubeconfig())
-		return kept.figures(size, before, after, took), err
+		setup := kept.String()
+		figures, err := runEach(ctx, setup, kept.commands(), plugin, t.Plane.Kubeconfig())
+		return append(figures,
+			figureOf(setup, "JSON of a record", "KiB", float64(size)/float64(kept.workloads*kept.releases)/1024),
+			figureOf(setup, "heap without records", "MiB", before/mebibyte),
+			figureOf(setup, "heap with records", "MiB", after/mebibyte),
+		), err
 	}
 }
 
@@ -212,13 +199,4 @@ func (c chains) commands() []pluginCommand {
 	}
 }
 
-func (c chains) figures(size int, before, after float64, took map[string][]waited) []Figure {
-	records := c.workloads * c.releases
-	setup := fmt.Sprintf("%d records", records)
-	figures := []Figure{
-		figureOf(setup, "JSON of a record", "KiB", float64(size)/float64(records)/1024),
-		figureOf(setup, "heap without records", "MiB", before/mebibyte),
-		figureOf(setup, "heap with records", "MiB", after/mebibyte),
-	}
-	return append(figures, waitedFigures(setup, c.commands(), took)...)
-}
+func (c chains) String() string { return fmt.Sprintf("%d records", c.workloads*c.releases) }

@@ -48,21 +48,21 @@ func runRest(ctx context.Context, t *testbed) ([]Figure, error) {
 	}
 	var figures []Figure
 	for _, step := range []struct {
-		name   string
-		server bool
-		added  fleet
+		name    string
+		options []string
+		added   fleet
 	}{
-		{name: "no objects"},
-		{name: "1,000 Deployments", added: deploymentsIn("idle", 1000, 1)},
-		{name: "10,000 more releases", added: deploymentsIn("finished", 10_000, 0)},
-		{name: "10,000 more releases, server", server: true},
+		{name: "no objects", options: []string{elected}},
+		{name: "1,000 Deployments", options: []string{elected}, added: deploymentsIn("idle", 1000, 1)},
+		{name: "10,000 more releases", options: []string{elected}, added: deploymentsIn("finished", 10_000, 0)},
+		{name: "10,000 more releases, server", options: []string{elected, server}},
 	} {
 		if step.added.count > 0 {
 			if _, err := step.added.create(ctx, t.Lab); err != nil {
 				return nil, err
 			}
 		}
-		if err := t.prepare(ctx, setup{batch: 1, server: step.server, elect: true}); err != nil {
+		if err := t.prepare(ctx, setup{batch: 1, options: step.options}); err != nil {
 			return nil, err
 		}
 		watched, err := t.measure(ctx, func() (times, error) { return times{}, lab.Pause(ctx, restFor) })

@@ -56,7 +56,7 @@ func contestants(size fleet, setups []setup) []contestant {
 // runRolling measures the releases of a fleet in all setups.
 func runRolling(size fleet) measurement {
 	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		if slices.ContainsFunc(t.setups, func(s setup) bool { return s.server }) {
+		if slices.ContainsFunc(t.setups, func(s setup) bool { return s.has(server) }) {
 			if err := t.Serve(ctx, altershield.Options{}); err != nil {
 				return nil, err
 			}

@@ -18,11 +18,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,35 +42,34 @@ import (
 type setup struct {
 	// batch is the number of pods in a batch, 0 without the operator.
 	batch int
-	// server reports whether the test server checks them.
-	server bool
-	// unlabelled turns the label of finished pods off.
-	unlabelled bool
-	policies   policies
-	// elect turns leader election on.
-	elect bool
-	// manager is the program of a manager to compare with that of the lab, empty for the latter.
-	manager string
+	// options are what differs from an installation.
+	options []string
 	// peer runs instead of the operator, nil for none.
 	peer *peer
 }
 
-// policies are those that the operator has during a setup.
-type policies string
-
+// Options of a setup.
 const (
-	// installed are those of a new installation: builtin.
-	installed policies = ""
-	// unchecked are none.
-	unchecked policies = "unchecked"
-	// paced are a ReleasePolicy of two steps, and a VerificationPolicy of three checks beside builtin.
-	paced policies = "paced"
+	// server has the test server check the pods.
+	server = "server"
+	// unlabelled turns the label of finished pods off.
+	unlabelled = "label off"
+	// unchecked is without VerificationPolicies. A new installation has builtin.
+	unchecked = "unchecked"
+	// paced is with a ReleasePolicy of two steps, and a VerificationPolicy of three checks beside builtin.
+	paced = "paced"
+	// other is with the manager to compare with.
+	other = "other manager"
+	// elected is with leader election.
+	elected = "leader election"
 )
 
 //go:embed paced.yaml
 var pacedPolicies []byte
 
 func (s setup) native() bool { return s.batch == 0 && s.peer == nil }
+
+func (s setup) has(option string) bool { return slices.Contains(s.options, option) }
 
 func (s setup) String() string {
 	switch {
@@ -79,54 +78,31 @@ func (s setup) String() string {
 	case s.peer != nil:
 		return s.peer.name
 	}
-	name := fmt.Sprintf("batches of %d", s.batch)
-	if s.unlabelled {
-		name += ", label off"
-	}
-	if s.policies != installed {
-		name += ", " + string(s.policies)
-	}
-	if s.server {
-		name += ", server"
-	}
-	if s.manager != "" {
-		name += ", other manager"
-	}
-	return name
+	return strings.Join(append([]string{fmt.Sprintf("batches of %d", s.batch)}, s.options...), ", ")
 }
 
 // withOther adds the same setups with another manager.
-func withOther(setups []setup, manager string) []setup {
+func withOther(setups []setup) []setup {
 	both := slices.Clone(setups)
 	for _, s := range setups {
-		s.manager = manager
-		both = append(both, s)
+		both = append(both, setup{batch: s.batch, options: append(slices.Clone(s.options), other)})
 	}
 	return both
 }
 
 // parseSetups parses setups such as 1,10,server-1: sizes of batches, after what else is so, such as server-unlabelled-paced-10.
 func parseSetups(text string) ([]setup, error) {
+	named := map[string]string{"server": server, "unlabelled": unlabelled, "unchecked": unchecked, "paced": paced}
 	var setups []setup
 	for name := range strings.SplitSeq(text, ",") {
 		words := strings.Split(name, "-")
-		last := len(words) - 1
-		size, err := strconv.Atoi(words[last])
-		s, known := setup{batch: size}, err == nil && size > 0
-		for _, word := range words[:last] {
-			switch word {
-			case "server":
-				s.server = true
-			case "unlabelled":
-				s.unlabelled = true
-			case string(unchecked), string(paced):
-				s.policies = policies(word)
-			default:
-				known = false
-			}
+		size, _ := strconv.Atoi(words[len(words)-1])
+		s := setup{batch: size}
+		for _, word := range words[:len(words)-1] {
+			s.options = append(s.options, named[word])
 		}
-		if !known {
-			return nil, fmt.Errorf("setup %q: expected a batch size, after any of server-, unlabelled-, and %s- or %s-", name, unchecked, paced)
+		if size < 1 || s.has("") {
+			return nil, fmt.Errorf("setup %q: expected a batch size, after any of %s, each with a hyphen", name, slices.Sorted(maps.Keys(named)))
 		}
 		setups = append(setups, s)
 	}
@@ -169,14 +145,16 @@ func (t *testbed) prepare(ctx context.Context, s setup) error {
 
 func (t *testbed) startOperator(ctx context.Context, s setup) error {
 	err := t.StartOperator(ctx, func(options *operator.Options) {
-		if !s.server {
+		if !s.has(server) {
 			options.Args = nil
 		}
 		options.Args = append(options.Args, "--pprof-bind-address="+t.pprof)
-		if s.elect {
+		if s.has(elected) {
 			options.Args = append(options.Args, "--leader-elect")
 		}
-		options.Binary = cmp.Or(s.manager, options.Binary)
+		if s.has(other) {
+			options.Binary = t.other
+		}
 	})
 	if err != nil {
 		return err
@@ -184,10 +162,10 @@ func (t *testbed) startOperator(ctx context.Context, s setup) error {
 	if err := t.SetBatch(ctx, s.batch); err != nil {
 		return err
 	}
-	if err := t.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.unlabelled, ""); err != nil {
+	if err := t.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.has(unlabelled), ""); err != nil {
 		return err
 	}
-	if err := s.policies.apply(ctx, t.Kube); err != nil || !t.declared {
+	if err := s.applyPolicies(ctx, t.Kube); err != nil || !t.declared {
 		return err
 	}
 	return t.awaitDeclared(ctx)
@@ -203,15 +181,15 @@ func (t *testbed) stopPeer(ctx context.Context) error {
 	return running.Stop(context.WithoutCancel(ctx), peerGrace) // which kills it if it doesn't exit
 }
 
-// apply creates the policies, and deletes those of other setups.
-func (p policies) apply(ctx context.Context, kube client.Client) error {
-	wanted := map[client.Object]bool{verificationpolicy.BuiltIn(operator.Namespace, true): p != unchecked}
+// applyPolicies creates the policies, and deletes those of other setups.
+func (s setup) applyPolicies(ctx context.Context, kube client.Client) error {
+	wanted := map[client.Object]bool{verificationpolicy.BuiltIn(operator.Namespace, true): !s.has(unchecked)}
 	decoded, err := manifests.Decode(bytes.NewReader(pacedPolicies))
 	if err != nil {
 		return err
 	}
 	for _, policy := range decoded {
-		wanted[policy] = p == paced
+		wanted[policy] = s.has(paced)
 	}
 	for policy, isWanted := range wanted {
 		if isWanted {
