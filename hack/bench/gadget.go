@@ -19,9 +19,11 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,8 +39,85 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
+
+const (
+	// gadgetKinds is the name of the ControlledKind.
+	gadgetKinds = "gadgets.bench.example.com"
+	// declaredTimeout is how long a kind may take to be under control, or to end.
+	declaredTimeout = time.Minute
+)
+
+// gadgetDeclaration is the CRD of the declared kind and its ControlledKind.
+//
+//go:embed gadgets.yaml
+var gadgetDeclaration []byte
+
+// probeNamespace is opted in.
+const probeNamespace = "probe"
+
+// withGadgets measures a load with the declared kind and its controller.
+func withGadgets(run measurement) measurement {
+	return func(ctx context.Context, t *testbed) ([]Figure, error) {
+		if err := t.prepare(ctx, setup{batch: 100}); err != nil { // which installs the CRD of ControlledKinds
+			return nil, err
+		}
+		if err := errors.Join(t.Namespace(ctx, probeNamespace, true), t.declare(ctx)); err != nil {
+			return nil, err
+		}
+		stop, err := startStandIn(ctx, t.Lab)
+		if err != nil {
+			return nil, err
+		}
+		figures, err := run(ctx, t)
+		return figures, errors.Join(err, stop())
+	}
+}
+
+// declare installs the declared kind. Setups that are prepared from then on wait for its webhooks.
+func (t *testbed) declare(ctx context.Context) error {
+	t.declared = true
+	return t.Apply(ctx, gadgetDeclaration, cluster.WebhookEndpoint{})
+}
+
+// awaitDeclared waits until the API server calls the webhooks of the declared kind.
+func (t *testbed) awaitDeclared(ctx context.Context) error {
+	object, err := gadgets().like(lab.Deployment(probeNamespace, "probe", 0))
+	if err != nil {
+		return err
+	}
+	return lab.Until(ctx, declaredTimeout, "waiting until "+gadgetKinds+" are under control", func(ctx context.Context) error {
+		probe := object.DeepCopy()
+		if err := t.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
+			return err // the webhooks of a new manager may not answer yet
+		}
+		if probe.GetLabels()[appv1alpha1.LabelVersion] == "" {
+			return errors.New("a Gadget gets no version")
+		}
+		return nil
+	})
+}
+
+// undeclare deletes the ControlledKind and returns how long its end took.
+func (t *testbed) undeclare(ctx context.Context) (time.Duration, error) {
+	t.declared = false
+	ending := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgetKinds}}
+	begin := time.Now()
+	if err := t.Kube.Delete(ctx, ending); err != nil {
+		return 0, fmt.Errorf("deleting ControlledKind %s: %w", gadgetKinds, err)
+	}
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, declaredTimeout, true, func(ctx context.Context) (gone bool, err error) {
+		err = t.Kube.Get(ctx, client.ObjectKeyFromObject(ending), ending)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("waiting for the end of ControlledKind %s: %w", gadgetKinds, err)
+	}
+	return time.Since(begin), nil
+}
 
 // standIn is the controller of Gadgets. It rolls out their pods as the Deployment controller does those of Deployments, by ReplicaSets.
 type standIn struct{ client client.Client }

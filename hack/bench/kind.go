@@ -19,23 +19,22 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
 // kind is a kind of workloads, each with the spec and the counts of a Deployment.
@@ -113,76 +112,92 @@ func (k kind) create(ctx context.Context, kube client.Client, deployment *appsv1
 }
 
 const (
-	// gadgetKinds is the name of the ControlledKind.
-	gadgetKinds = "gadgets.bench.example.com"
-	// declaredTimeout is how long a kind may take to be under control, or to end.
-	declaredTimeout = time.Minute
+	// peerGrace is how long a peer may take to exit.
+	peerGrace = 10 * time.Second
+	// peerTimeout is how long the rollouts of a peer may take together; some never complete.
+	peerTimeout = 150 * time.Second
 )
 
-// gadgetDeclaration is the CRD of the declared kind and its ControlledKind.
-//
-//go:embed gadgets.yaml
-var gadgetDeclaration []byte
+// peer is another operator for releases, built from its Go module. It runs as cluster administrator.
+type peer struct {
+	name string
+	// module is its pinned module, pkg its main package, config the kustomization of its objects in the cluster.
+	module, pkg, config string
+	// flags are its arguments.
+	flags []string
+	// kind is what it rolls out.
+	kind kind
+	// source is the folder of the module, program the built program, webhooks the port of its webhooks.
+	source, program string
+	webhooks        int
+}
 
-// probeNamespace is opted in.
-const probeNamespace = "probe"
-
-// withGadgets measures a load with the declared kind and its controller.
-func withGadgets(run measurement) measurement {
-	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		if err := t.prepare(ctx, setup{batch: 100}); err != nil { // which installs the CRD of ControlledKinds
-			return nil, err
-		}
-		if err := errors.Join(t.Namespace(ctx, probeNamespace, true), t.declare(ctx)); err != nil {
-			return nil, err
-		}
-		stop, err := startStandIn(ctx, t.Lab)
-		if err != nil {
-			return nil, err
-		}
-		figures, err := run(ctx, t)
-		return figures, errors.Join(err, stop())
+func argoRollouts() *peer {
+	return &peer{
+		name: "Argo Rollouts", module: "github.com/argoproj/argo-rollouts@v1.8.3", pkg: "./cmd/rollouts-controller", config: "manifests/crds",
+		flags: []string{"--leader-elect=false", "--metricsport=0", "--healthzPort=0"},
+		kind: kind{
+			GroupVersionKind: schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, objects: argoRollout,
+		},
 	}
 }
 
-// declare installs the declared kind. Setups that are prepared from then on wait for its webhooks.
-func (t *testbed) declare(ctx context.Context) error {
-	t.declared = true
-	return t.Apply(ctx, gadgetDeclaration, cluster.WebhookEndpoint{})
+func kruiseRollouts() *peer {
+	return &peer{
+		name: "Kruise Rollouts", module: "github.com/openkruise/rollouts@v0.6.0", pkg: ".", config: "config/default",
+		flags: []string{"--feature-gates=AdvancedDeployment=true", "--metrics-bind-address=0", "--health-probe-bind-address=0"},
+		kind:  kind{GroupVersionKind: deployments().GroupVersionKind, objects: kruiseRollout},
+	}
 }
 
-// awaitDeclared waits until the API server calls the webhooks of the declared kind.
-func (t *testbed) awaitDeclared(ctx context.Context) error {
-	object, err := gadgets().like(lab.Deployment(probeNamespace, "probe", 0))
+// build downloads the module and builds its program into dir.
+func (p *peer) build(ctx context.Context, dir string) error {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
+		return fmt.Errorf("building %s: %w", p.module, err)
+	}
+	p.program = filepath.Join(dir, strings.ToLower(strings.ReplaceAll(p.name, " ", "-")))
+	p.source, err = gomodule.Build(ctx, p.module, p.pkg, p.program)
+	return err
+}
+
+// install installs the objects of the peer in the cluster. It sets the CA bundle of its webhooks itself.
+func (p *peer) install(ctx context.Context, l *lab.Lab) (err error) {
+	if p.webhooks, err = cluster.FreePort(); err != nil {
 		return err
 	}
-	return lab.Until(ctx, declaredTimeout, "waiting until "+gadgetKinds+" are under control", func(ctx context.Context) error {
-		probe := object.DeepCopy()
-		if err := t.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
-			return err // the webhooks of a new manager may not answer yet
-		}
-		if probe.GetLabels()[appv1alpha1.LabelVersion] == "" {
-			return errors.New("a Gadget gets no version")
-		}
-		return nil
+	return l.Plane.Install(ctx, filepath.Join(p.source, p.config), cluster.WebhookEndpoint{Port: p.webhooks})
+}
+
+// start starts the peer in its shipped configuration, without leader election.
+func (p *peer) start(l *lab.Lab) (*process.Process, error) {
+	dir, name := filepath.Dir(l.Plane.Kubeconfig()), filepath.Base(p.program)
+	return process.Start(process.Spec{
+		Dir: dir, Name: name, Argv: append([]string{p.program, "--kubeconfig=" + l.Plane.Kubeconfig()}, p.flags...),
+		Env: []string{"WEBHOOK_HOST=127.0.0.1", "WEBHOOK_PORT=" + strconv.Itoa(p.webhooks), "WEBHOOK_CERT_DIR=" + filepath.Join(dir, name)},
 	})
 }
 
-// undeclare deletes the ControlledKind and returns how long its end took.
-func (t *testbed) undeclare(ctx context.Context) (time.Duration, error) {
-	t.declared = false
-	ending := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgetKinds}}
-	begin := time.Now()
-	if err := t.Kube.Delete(ctx, ending); err != nil {
-		return 0, fmt.Errorf("deleting ControlledKind %s: %w", gadgetKinds, err)
-	}
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, declaredTimeout, true, func(ctx context.Context) (gone bool, err error) {
-		err = t.Kube.Get(ctx, client.ObjectKeyFromObject(ending), ending)
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	})
+// argoRollout returns a Rollout instead of a Deployment. Without steps it rolls out like a Deployment.
+func argoRollout(k kind, deployment *appsv1.Deployment) ([]client.Object, error) {
+	rollout, err := k.like(deployment)
 	if err != nil {
-		return 0, fmt.Errorf("waiting for the end of ControlledKind %s: %w", gadgetKinds, err)
+		return nil, err
 	}
-	return time.Since(begin), nil
+	return []client.Object{rollout}, unstructured.SetNestedMap(rollout.Object, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
+}
+
+// kruiseRollout returns a Deployment and its Rollout with one step.
+func kruiseRollout(_ kind, deployment *appsv1.Deployment) ([]client.Object, error) {
+	rollout := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.Name},
+		"strategy": map[string]any{"canary": map[string]any{
+			"steps": []any{map[string]any{"replicas": "100%", "pause": map[string]any{"duration": int64(0)}}},
+		}},
+	}}}
+	rollout.SetAPIVersion("rollouts.kruise.io/v1beta1")
+	rollout.SetKind("Rollout")
+	rollout.SetNamespace(deployment.Namespace)
+	rollout.SetName(deployment.Name)
+	return []client.Object{deployment, rollout}, nil
 }
