@@ -63,9 +63,6 @@ func (c clients) String() string {
 // runAdmission measures how long writes of workloads take in an opted-in namespace and in one without webhooks, of each kind in turn.
 func runAdmission(kinds ...kind) measurement {
 	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		if err := t.prepare(ctx, setup{batch: 1}); err != nil {
-			return nil, err
-		}
 		var figures []Figure
 		for _, who := range []clients{{count: 1, groups: 5, group: 20}, {count: 8, groups: 4, group: 160}} {
 			took, err := who.run(ctx, t, kinds)
@@ -73,7 +70,11 @@ func runAdmission(kinds ...kind) measurement {
 				return nil, err
 			}
 			for k, kind := range kinds {
-				figures = append(figures, took[k].figures(who.String()+", "+kind.title)...)
+				called, err := t.meanCall(ctx, kind)
+				if err != nil {
+					return nil, err
+				}
+				figures = append(figures, took[k].figures(who.String()+", "+kind.title, called)...)
 			}
 		}
 		return figures, nil
@@ -81,23 +82,18 @@ func runAdmission(kinds ...kind) measurement {
 }
 
 // admitted are the durations of the writes of one kind in milliseconds, by operation.
-type admitted struct {
-	without, with map[string][]float64
-	// called is the mean duration of a call of a webhook in the manager.
-	called float64
-}
+type admitted struct{ without, with map[string][]float64 }
 
-// run writes workloads of each kind in turn.
+// run writes workloads of each kind in turn, with a newly started manager.
 func (c clients) run(ctx context.Context, t *testbed, kinds []kind) ([]admitted, error) {
+	if err := t.prepare(ctx, setup{batch: 1}); err != nil {
+		return nil, err
+	}
 	free, controlled := fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)
 	if err := t.Namespace(ctx, free, false); err != nil {
 		return nil, err
 	}
 	if err := t.Namespace(ctx, controlled, true); err != nil {
-		return nil, err
-	}
-	before, err := readHandled(ctx, t, kinds)
-	if err != nil {
 		return nil, err
 	}
 	took := make([]admitted, len(kinds))
@@ -124,45 +120,35 @@ func (c clients) run(ctx context.Context, t *testbed, kinds []kind) ([]admitted,
 			}
 		}
 	}
-	after, err := readHandled(ctx, t, kinds)
-	for k := range took {
-		took[k].called = after[k].meanSince(before[k])
-	}
-	return took, err
+	return took, nil
 }
 
 func operations() []string { return []string{create, release, annotate} }
 
-// handled is the work of the manager in the webhooks of a kind so far.
-type handled struct{ seconds, calls float64 }
-
-// readHandled reads the work for each kind.
-func readHandled(ctx context.Context, t *testbed, kinds []kind) ([]handled, error) {
-	sums := make([]handled, len(kinds))
+// meanCall returns the mean duration of a call of the webhooks of a kind, in the manager since it was started, in milliseconds.
+func (t *testbed) meanCall(ctx context.Context, of kind) (float64, error) {
 	families, err := t.Metrics(ctx)
-	for _, metric := range families["controller_runtime_webhook_latency_seconds"].GetMetric() {
-		k := slices.IndexFunc(kinds, func(k kind) bool {
-			return slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return slices.Contains(k.webhooks, label.GetValue()) })
-		})
-		if k >= 0 {
-			sums[k].seconds += metric.GetHistogram().GetSampleSum()
-			sums[k].calls += float64(metric.GetHistogram().GetSampleCount())
+	if err != nil {
+		return 0, err
+	}
+	return meanOf(families["controller_runtime_webhook_latency_seconds"], of.webhooks), nil
+}
+
+// meanOf returns the mean of the histograms of some webhooks in milliseconds, 0 if there was no call.
+func meanOf(family *dto.MetricFamily, webhooks []string) float64 {
+	var seconds, calls float64
+	for _, metric := range family.GetMetric() {
+		if slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return slices.Contains(webhooks, label.GetValue()) }) {
+			seconds += metric.GetHistogram().GetSampleSum()
+			calls += float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
-	return sums, err
+	return seconds * 1000 / max(calls, 1)
 }
 
-// meanSince returns the mean duration of a call since an earlier reading, in milliseconds; 0 if there was none.
-func (h handled) meanSince(earlier handled) float64 {
-	if h.calls == earlier.calls {
-		return 0
-	}
-	return (h.seconds - earlier.seconds) / (h.calls - earlier.calls) * 1000
-}
-
-// figures compares the times of each operation with and without the webhooks.
-func (a admitted) figures(setup string) []Figure {
-	var figures []Figure
+// figures compares the times of each operation with and without the webhooks, a call of which takes the manager some milliseconds.
+func (a admitted) figures(setup string, called float64) []Figure {
+	figures := []Figure{figureOf(setup, webhookCall, "ms", called)}
 	add := func(name, unit string, value float64) {
 		figures = append(figures, figureOf(setup, name, unit, value))
 	}
@@ -178,7 +164,6 @@ func (a admitted) figures(setup string) []Figure {
 			add(tailOf(operation), "", percentile(with, 99)/tail)
 		}
 	}
-	add(webhookCall, "ms", a.called)
 	return figures
 }
 

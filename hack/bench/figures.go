@@ -21,6 +21,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -51,7 +52,9 @@ func figureOf(setup, name, unit string, values ...float64) Figure {
 type Report struct {
 	Began   time.Time `json:"began"`
 	Took    string    `json:"took"`
-	Machine Machine   `json:"machine"`
+	Machine string    `json:"machine"`
+	// Load is the load average of the last minute at the start.
+	Load float64 `json:"loadAverage"`
 	// Commit is the measured commit.
 	Commit  string   `json:"commit,omitempty"`
 	Rounds  int      `json:"rounds"`
@@ -167,38 +170,22 @@ func order(setups, round int) []int {
 	return indexes
 }
 
-// Machine describes the machine of a run.
-type Machine struct {
-	Processors int    `json:"processors"`
-	Model      string `json:"model"`
-	System     string `json:"system"`
-	Go         string `json:"go"`
-	// Load is the load average of the last minute at the start.
-	Load float64 `json:"loadAverage"`
-}
-
-func (m Machine) String() string {
-	return fmt.Sprintf("%d x %s, %s, %s", m.Processors, m.Model, m.System, m.Go)
-}
-
-// thisMachine describes this machine; only Linux shows everything.
-func thisMachine() Machine {
-	machine := Machine{Processors: runtime.NumCPU(), Model: "processor", System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
+// thisMachine describes this machine, and returns the load average of the last minute; only Linux shows both.
+func thisMachine() (description string, load float64) {
 	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
-		_, _ = fmt.Sscan(string(content), &machine.Load)
+		_, _ = fmt.Sscan(string(content), &load)
 	}
+	model := "processor"
 	if content, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		machine.Model = modelIn(string(content), machine.Model)
+		model = modelIn(string(content), model)
 	}
-	return machine
+	return fmt.Sprintf("%d x %s, %s/%s, %s", runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version()), load
 }
 
 // modelIn returns the model of a processor in the kernel's description.
 func modelIn(description, otherwise string) string {
-	for line := range strings.Lines(description) {
-		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
+	if found := regexp.MustCompile(`(?m)^model name\s*: (.*)$`).FindStringSubmatch(description); found != nil {
+		return found[1]
 	}
 	return otherwise
 }

@@ -90,8 +90,8 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	}
 	took := map[string][]float64{"create": {1}, "update of the template": {1}, "update of an annotation": {1}}
 	for _, who := range []string{"1 client", "8 clients"} {
-		figures["admission"] = append(figures["admission"], admitted{without: took, with: took}.figures(who+", Deployments")...)
-		figures["declared-admission"] = append(figures["declared-admission"], admitted{without: took, with: took}.figures(who+", declared kind")...)
+		figures["admission"] = append(figures["admission"], admitted{took, took}.figures(who+", Deployments", 1)...)
+		figures["declared-admission"] = append(figures["declared-admission"], admitted{took, took}.figures(who+", declared kind", 1)...)
 	}
 	for _, name := range []string{"batches of 1, declared kind", "batches of 10, declared kind"} {
 		figures["declared"] = append(figures["declared"], declaredRatio(contestant{}, contestant{name: name}, one, one))
@@ -198,11 +198,17 @@ func TestParseHeapReadsTheEndOfAProfile(t *testing.T) {
 	g.Expect(err).To(MatchError("the heap profile has no HeapAlloc"))
 }
 
-func TestMeanSinceAnEarlierReading(t *testing.T) {
+func TestMeanOfTheCallsOfWebhooks(t *testing.T) {
 	g := NewWithT(t)
-	before := handled{seconds: 2, calls: 100}
-	g.Expect(handled{seconds: 2.5, calls: 300}.meanSince(before)).To(Equal(2.5))
-	g.Expect(before.meanSince(before)).To(BeZero(), "there was none")
+	histogram := func(webhook string, seconds float64, calls uint64) *dto.Metric {
+		return &dto.Metric{
+			Label:     []*dto.LabelPair{{Name: ptr.To("webhook"), Value: &webhook}},
+			Histogram: &dto.Histogram{SampleSum: &seconds, SampleCount: &calls},
+		}
+	}
+	family := &dto.MetricFamily{Metric: []*dto.Metric{histogram("/mutate-kind", 2, 100), histogram("/validate-kind", 0.5, 150), histogram("/other", 9, 1)}}
+	g.Expect(meanOf(family, []string{"/mutate-kind", "/validate-kind"})).To(Equal(10.0))
+	g.Expect(meanOf(family, []string{"/nobody"})).To(BeZero(), "there was none")
 }
 
 func TestSummarizeGivesTheMedianAndTheSpread(t *testing.T) {

@@ -85,9 +85,10 @@ func (b *bench) run(ctx context.Context, names, setups string, peers bool) error
 	if err := b.choose(ctx, setups, peers); err != nil {
 		return err
 	}
-	b.report.Began, b.report.Machine = time.Now().UTC(), thisMachine()
+	b.report.Began = time.Now().UTC()
+	b.report.Machine, b.report.Load = thisMachine()
 	b.report.Writes, b.report.Reads = map[string]map[string]int{}, map[string]map[string]int{}
-	log.Printf("%s; load average %.2f", b.report.Machine, b.report.Machine.Load)
+	log.Printf("%s; load average %.2f", b.report.Machine, b.report.Load)
 	for _, load := range chosen {
 		begin := time.Now()
 		for _, part := range load.parts {
@@ -103,7 +104,7 @@ func (b *bench) run(ctx context.Context, names, setups string, peers bool) error
 	if err := lab.Save(results, b.report); err != nil {
 		return err
 	}
-	fmt.Printf("%s\n%d rounds; load average %.2f at the start; %s in total\n", b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
+	fmt.Printf("%s\n%d rounds; load average %.2f at the start; %s in total\n", b.report.Machine, b.report.Rounds, b.report.Load, b.report.Took)
 	return errors.Join(printTable(os.Stdout, b.report.Figures), errors.Join(b.failures...))
 }
 
