@@ -280,7 +280,7 @@ func TestWritesOfCountsByVerbAndKindAndFailuresApart(t *testing.T) {
 		"events":                             2,
 	}))
 	g.Expect(writesOf(requests, "shop", "elsewhere")).To(HaveKeyWithValue("patch pods", 3))
-	g.Expect(total(counts)).To(Equal(6))
-	g.Expect(conflicts(counts)).To(Equal(1))
+	g.Expect(total(counts, "")).To(Equal(6))
+	g.Expect(total(counts, " (conflict)")).To(Equal(1))
 	g.Expect(readsOf(requests)).To(Equal(map[string]int{"get changepods": 1, "list pods": 1}))
 }

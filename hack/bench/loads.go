@@ -118,10 +118,10 @@ func goals() map[goal]float64 {
 		{"verdict", "idle plane", "verdict to suspension, p50"}:                      10,
 		{"verdict", "idle plane", "verdict to suspension, p99"}:                      50,
 		{"stuck", "20 at once", "deadline to rollback, slowest"}:                     1000,
-		{"rest", "no objects", restWrites}:                                           0,
-		{"rest", "1,000 Deployments", restWrites}:                                    0,
-		{"rest", "10,000 more releases", restWrites}:                                 0,
-		{"rest", "10,000 more releases, server", restWrites}:                         0,
+		{"rest", "no objects", "writes except for the lease"}:                        0,
+		{"rest", "1,000 Deployments", "writes except for the lease"}:                 0,
+		{"rest", "10,000 more releases", "writes except for the lease"}:              0,
+		{"rest", "10,000 more releases, server", "writes except for the lease"}:      0,
 		{"growth", "1000 pods", "memory of the manager"}:                             60,
 		{"growth", "10000 pods", "memory of the manager"}:                            100,
 		{"growth", growthRange, "verified time / native roll"}:                       1.2,
@@ -140,8 +140,8 @@ func goals() map[goal]float64 {
 		{"declared-admission", "1 client, declared kind", addedTo(release)}:          4,
 		{"declared-admission", "1 client, declared kind", addedTo(annotate)}:         2, // there are rules for updates
 		{"declared-admission", "1 client, declared kind", webhookCall}:               2,
-		{"declared-rest", "declared kind", heapPerObject}:                            4,
-		{"declared-rest", "declared kind", declaredEnd}:                              5000,
-		{"declared-rest", "declared kind", heapLeft}:                                 2, // the queues of the controllers keep room for as many requests
+		{"declared-rest", "declared kind", "heap per object in the cache"}:           4,
+		{"declared-rest", "declared kind", "end of the ControlledKind"}:              5000,
+		{"declared-rest", "declared kind", "heap left after the end"}:                2, // the queues of the controllers keep room for as many requests
 	}
 }

@@ -33,12 +33,8 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-const (
-	// restFor is how long an idle operator is watched.
-	restFor = 30 * time.Second
-	// restWrites names the figure for what an idle operator writes.
-	restWrites = "writes except for the lease"
-)
+// restFor is how long an idle operator is watched.
+const restFor = 30 * time.Second
 
 // runRest measures the resource usage of an idle operator: without objects, with Deployments whose releases are verified,
 // with many more of Deployments without pods, and the same with the test server.
@@ -84,23 +80,17 @@ func restWritesOf(watched sample) map[string]int {
 
 // restFigures returns the figures of the manager during a rest.
 func restFigures(name string, watched sample) []Figure {
+	writes := restWritesOf(watched)
 	return []Figure{
-		figureOf(name, restWrites, "", float64(sum(restWritesOf(watched), func(string) bool { return true }))),
+		figureOf(name, "writes except for the lease", "", float64(total(writes, "")+writes[events])),
 		figureOf(name, "CPU of the manager", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds()),
 		figureOf(name, "memory of the manager", "MiB", float64(watched.used.Memory)/mebibyte),
 		figureOf(name, "heap after garbage collection", "MiB", watched.heap/mebibyte),
 	}
 }
 
-const (
-	heapPerObject   = "heap per object in the cache"
-	heapPerWorkload = "heap per workload without pods, with its record"
-	declaredEnd     = "end of the ControlledKind"
-	heapLeft        = "heap left after the end"
-
-	// settleFor is how long a new manager may take to handle the events of all objects.
-	settleFor = 10 * time.Second
-)
+// settleFor is how long a new manager may take to handle the events of all objects.
+const settleFor = 10 * time.Second
 
 // runDeclaredRest measures the memory that objects of a declared kind take in the cache, and with the records of their releases, beside
 // Deployments of the same size.
@@ -185,11 +175,11 @@ func (t *testbed) heapOfNew(ctx context.Context) (float64, error) {
 func declaredRestFigures(perObject []float64, empty, ended float64, took time.Duration) []Figure {
 	declared, native := gadgets().title, deployments().title
 	return []Figure{
-		figureOf(declared, heapPerObject, "KiB", perObject[0]/1024),
-		figureOf(declared, declaredEnd, "ms", inMilliseconds(took)),
-		figureOf(declared, heapLeft, "MiB", (ended-empty)/mebibyte),
-		figureOf(declared, heapPerWorkload, "KiB", perObject[1]/1024),
-		figureOf(native, heapPerWorkload, "KiB", perObject[2]/1024),
+		figureOf(declared, "heap per object in the cache", "KiB", perObject[0]/1024),
+		figureOf(declared, "end of the ControlledKind", "ms", inMilliseconds(took)),
+		figureOf(declared, "heap left after the end", "MiB", (ended-empty)/mebibyte),
+		figureOf(declared, "heap per workload without pods, with its record", "KiB", perObject[1]/1024),
+		figureOf(native, "heap per workload without pods, with its record", "KiB", perObject[2]/1024),
 	}
 }
 

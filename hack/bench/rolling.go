@@ -179,7 +179,7 @@ func (c contestant) cpuPerPod(of sample) float64 {
 }
 
 func (c contestant) writesPerPod(of sample) float64 {
-	return float64(total(writesOf(of.requests, c.fleet.namespace))) / float64(c.fleet.pods())
+	return float64(total(writesOf(of.requests, c.fleet.namespace), "")) / float64(c.fleet.pods())
 }
 
 // values returns a value of each round.
@@ -220,9 +220,9 @@ func (c contestant) figures(rounds, native []sample) []Figure {
 	compare("verified time / native roll", verifiedSeconds)
 	add("CPU per pod", "ms", c.cpuPerPod)
 	add("writes per pod", "", c.writesPerPod)
-	add("conflicts per pod", "", func(of sample) float64 { return float64(conflicts(writes(of))) / pods })
+	add("conflicts per pod", "", func(of sample) float64 { return float64(total(writes(of), conflict)) / pods })
 	add("Events per pod", "", func(of sample) float64 { return float64(writes(of)[events]) / pods })
-	add("GET and LIST per pod", "", func(of sample) float64 { return float64(total(readsOf(of.requests))) / pods })
+	add("GET and LIST per pod", "", func(of sample) float64 { return float64(total(readsOf(of.requests), "")) / pods })
 	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
 		add("reconciles per pod, "+controller, "", func(of sample) float64 { return of.reconciles[controller] / pods })
 	}

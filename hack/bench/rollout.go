@@ -126,7 +126,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, note string, release func
 		return times{rolled: f.patience, missing: f.count - len(seen.rolled)}, nil
 	}
 	if err != nil {
-		return times{}, fmt.Errorf("in namespace %s %s: %w", f.namespace, seen.left(!f.free), err)
+		return times{}, fmt.Errorf("in namespace %s %d of %d rollouts are complete, of these %v not verified: %w", f.namespace, len(seen.rolled), f.count, seen.unverified(), err)
 	}
 	return took, nil
 }
@@ -211,15 +211,6 @@ func (p *progress) unverified() map[string]string {
 	left := maps.Clone(p.rolled)
 	maps.DeleteFunc(left, func(name, version string) bool { return p.verified[[2]string{name, version}] })
 	return left
-}
-
-// left tells how many rollouts are complete, and which of them aren't verified.
-func (p *progress) left(controlled bool) string {
-	rolled := fmt.Sprintf("%d of %d rollouts are complete", len(p.rolled), p.count)
-	if !controlled {
-		return rolled
-	}
-	return fmt.Sprintf("%s, of these %v are not verified", rolled, p.unverified())
 }
 
 // isComplete reports whether kubectl rollout status would succeed, and a Rollout of Argo Rollouts is healthy.

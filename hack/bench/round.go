@@ -198,19 +198,10 @@ func isRead(request auditv1.Event) bool {
 	return slices.Contains([]string{"get", "list", "watch"}, request.Verb)
 }
 
-// total returns the number of requests, without Events.
-func total(counts map[string]int) int {
-	return sum(counts, func(kind string) bool { return kind != events })
-}
-
-func conflicts(counts map[string]int) int {
-	return sum(counts, func(kind string) bool { return strings.HasSuffix(kind, conflict) })
-}
-
-// sum adds the counts of some kinds.
-func sum(counts map[string]int, of func(kind string) bool) (sum int) {
+// total adds the counts of the kinds that end with a suffix, without Events.
+func total(counts map[string]int, suffix string) (sum int) {
 	for kind, count := range counts {
-		if of(kind) {
+		if kind != events && strings.HasSuffix(kind, suffix) {
 			sum += count
 		}
 	}

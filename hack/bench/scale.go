@@ -109,21 +109,16 @@ func (f fleet) restoreOne(ctx context.Context, l *lab.Lab, i int) error {
 		return err
 	}
 	for number := range f.replicas {
-		if err := l.Kube.Create(ctx, podOf(set, number, fmt.Sprintf("node-%d", 1+(i+number)%scaleNodes))); err != nil {
+		template := set.Spec.Template.DeepCopy()
+		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+		pod.Namespace, pod.Name = set.Namespace, fmt.Sprintf("%s-%d", set.Name, number)
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+		pod.Spec.NodeName = fmt.Sprintf("node-%d", 1+(i+number)%scaleNodes) // which makes it ready
+		if err := l.Kube.Create(ctx, pod); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// podOf returns a pod of a ReplicaSet on a node, which makes it ready.
-func podOf(set *appsv1.ReplicaSet, number int, node string) *corev1.Pod {
-	template := set.Spec.Template.DeepCopy()
-	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-	pod.Namespace, pod.Name = set.Namespace, fmt.Sprintf("%s-%d", set.Name, number)
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
-	pod.Spec.NodeName = node
-	return pod
 }
 
 // atScale measures the manager with what is there, and releases some Deployments, the present ones of one namespace.
@@ -134,7 +129,19 @@ func (t *testbed) atScale(ctx context.Context, name string, released fleet) ([]F
 		figures = append(figures, figureOf(name+", "+setup, what, unit, value))
 	}
 	for _, environment := range []string{"GOMEMLIMIT=off", configuredMemory} {
-		began, err := t.startAtScale(ctx, environment)
+		if err := t.StopOperator(ctx); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		err := t.StartOperator(ctx, func(options *operator.Options) {
+			options.Args = []string{"--leader-elect", "--pprof-bind-address=" + t.pprof}
+			options.Env = []string{environment}
+		})
+		if err != nil {
+			return nil, err
+		}
+		ready := time.Since(began)
+		settled, cpu, err := t.settle(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -142,9 +149,9 @@ func (t *testbed) atScale(ctx context.Context, name string, released fleet) ([]F
 		if err != nil {
 			return nil, err
 		}
-		add(environment, "start until ready", "s", began.ready.Seconds())
-		add(environment, "start until everything is reconciled", "s", began.settled.Seconds())
-		add(environment, "processor time of the start", "s", began.cpu.Seconds())
+		add(environment, "start until ready", "s", ready.Seconds())
+		add(environment, "start until everything is reconciled", "s", settled.Sub(began).Seconds())
+		add(environment, "processor time of the start", "s", cpu.Seconds())
 		add(environment, "processor time at rest", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds())
 		add(environment, "heap after garbage collection", "MiB", watched.heap/mebibyte)
 		add(environment, "peak memory of the start", "MiB", float64(watched.used.Peak)/mebibyte)
@@ -166,42 +173,26 @@ func (t *testbed) atScale(ctx context.Context, name string, released fleet) ([]F
 	return figures, nil
 }
 
-// start is how a manager started.
-type start struct {
-	// ready is until it served webhooks, settled until it had reconciled every object and was idle, cpu its processor time until then.
-	ready, settled, cpu time.Duration
-}
-
-func (t *testbed) startAtScale(ctx context.Context, environment string) (start, error) {
-	if err := t.StopOperator(ctx); err != nil {
-		return start{}, err
-	}
-	began := time.Now()
-	err := t.StartOperator(ctx, func(options *operator.Options) {
-		options.Args = []string{"--leader-elect", "--pprof-bind-address=" + t.pprof}
-		options.Env = []string{environment}
-	})
-	if err != nil {
-		return start{}, err
-	}
-	made, last := start{ready: time.Since(began)}, 0.0
+// settle returns when the manager had reconciled every object and was idle, and its processor time until then.
+func (t *testbed) settle(ctx context.Context) (at time.Time, cpu time.Duration, err error) {
+	last := -1.0
 	for looks := 0; looks < settledLooks; looks++ {
 		if err := lab.Pause(ctx, time.Second); err != nil {
-			return start{}, err
+			return at, cpu, err
 		}
 		read, err := t.readMeters(ctx)
 		if err != nil {
-			return start{}, err
+			return at, cpu, err
 		}
 		sum := 0.0
 		for _, count := range read.reconciles {
 			sum += count
 		}
 		if sum != last {
-			looks, last, made.settled, made.cpu = 0, sum, time.Since(began), read.used.CPU
+			looks, last, at, cpu = 0, sum, time.Now(), read.used.CPU
 		}
 	}
-	return made, nil
+	return at, cpu, nil
 }
 
 // takeOver kills the leader of two replicas and releases a Deployment at once. It returns how long that took to be verified.
