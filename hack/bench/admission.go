@@ -69,53 +69,49 @@ func runAdmission(kinds ...kind) measurement {
 			if err != nil {
 				return nil, err
 			}
-			for k, kind := range kinds {
+			for _, kind := range kinds {
 				called, err := t.meanCall(ctx, kind)
 				if err != nil {
 					return nil, err
 				}
-				figures = append(figures, took[k].figures(who.String()+", "+kind.title, called)...)
+				figures = append(figures, admissionFigures(who.String(), kind.title, took, called)...)
 			}
 		}
 		return figures, nil
 	}
 }
 
-// admitted are the durations of the writes of one kind in milliseconds, by operation.
-type admitted struct{ without, with map[string][]float64 }
+// written identifies writes of workloads of a kind, in a namespace with or without webhooks.
+type written struct {
+	kind, operation string
+	controlled      bool
+}
 
-// run writes workloads of each kind in turn, with a newly started manager.
-func (c clients) run(ctx context.Context, t *testbed, kinds []kind) ([]admitted, error) {
+// run writes workloads of each kind in turn, with a newly started manager. It returns how many milliseconds each write took.
+func (c clients) run(ctx context.Context, t *testbed, kinds []kind) (map[written][]float64, error) {
 	if err := t.prepare(ctx, setup{batch: 1}); err != nil {
 		return nil, err
 	}
-	free, controlled := fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)
-	if err := t.Namespace(ctx, free, false); err != nil {
-		return nil, err
+	namespaces := map[bool]string{false: fmt.Sprintf("free-%d", c.count), true: fmt.Sprintf("controlled-%d", c.count)}
+	for controlled, namespace := range namespaces {
+		if err := t.Namespace(ctx, namespace, controlled); err != nil {
+			return nil, err
+		}
 	}
-	if err := t.Namespace(ctx, controlled, true); err != nil {
-		return nil, err
-	}
-	took := make([]admitted, len(kinds))
-	for k := range took {
-		took[k] = admitted{without: map[string][]float64{}, with: map[string][]float64{}}
-	}
+	took := map[written][]float64{}
 	for group := range c.groups {
 		for _, operation := range operations() {
 			for _, i := range order(2*len(kinds), group) {
 				if err := t.Quiet(ctx); err != nil {
 					return nil, err
 				}
-				namespace, side := free, took[i/2].without
-				if i%2 == 1 {
-					namespace, side = controlled, took[i/2].with
-				}
-				milliseconds, err := c.write(ctx, t.Kube, kinds[i/2], operation, namespace, group)
+				of := written{kind: kinds[i/2].title, operation: operation, controlled: i%2 == 1}
+				milliseconds, err := c.write(ctx, t.Kube, kinds[i/2], operation, namespaces[of.controlled], group)
 				if err != nil {
 					return nil, err
 				}
 				if group > 0 { // connections and caches are warm then
-					side[operation] = append(side[operation], milliseconds...)
+					took[of] = append(took[of], milliseconds...)
 				}
 			}
 		}
@@ -146,14 +142,15 @@ func meanOf(family *dto.MetricFamily, webhooks []string) float64 {
 	return seconds * 1000 / max(calls, 1)
 }
 
-// figures compares the times of each operation with and without the webhooks, a call of which takes the manager some milliseconds.
-func (a admitted) figures(setup string, called float64) []Figure {
+// admissionFigures compares the times of each operation with and without the webhooks, a call of which takes the manager some milliseconds.
+func admissionFigures(who, kind string, took map[written][]float64, called float64) []Figure {
+	setup := who + ", " + kind
 	figures := []Figure{figureOf(setup, webhookCall, "ms", called)}
 	add := func(name, unit string, value float64) {
 		figures = append(figures, figureOf(setup, name, unit, value))
 	}
 	for _, operation := range operations() {
-		without, with := a.without[operation], a.with[operation]
+		without, with := took[written{kind, operation, false}], took[written{kind, operation, true}]
 		median, tail := percentile(without, 50), percentile(without, 99)
 		add(operation+": p50 without webhooks", "ms", median)
 		add(operation+": p50 with webhooks", "ms", percentile(with, 50))

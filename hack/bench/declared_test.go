@@ -68,17 +68,19 @@ func TestReplicaSetOfAGadget(t *testing.T) {
 	g.Expect(second.Spec.Selector.MatchLabels).To(HaveKeyWithValue("pod-template-hash", "v2"))
 }
 
-func TestDeclaredRatioComparesTheWritesOfTheKinds(t *testing.T) {
+func TestDeclaredFiguresCompareTheWritesOfTheKinds(t *testing.T) {
 	write := func(namespace, resource string) auditv1.Event {
 		return auditv1.Event{Verb: "patch", ObjectRef: &auditv1.ObjectReference{Namespace: namespace, Resource: resource}}
 	}
-	native := contestant{fleet: deploymentsIn("deployments", 2, 4)}
-	declared := contestant{name: "batches of 10, declared kind", fleet: deploymentsIn("gadgets", 2, 4)}
-	figure := declaredRatio(native, declared,
-		[]sample{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}},
-		[]sample{{requests: []auditv1.Event{write("gadgets", "changepods"), write("", "controlledkinds")}}},
+	all := []contestant{
+		{name: "Deployments", setup: setup{batch: 10}, fleet: deploymentsIn("deployments", 2, 4)},
+		{name: "declared kind", setup: setup{batch: 10}, fleet: deploymentsIn("gadgets", 2, 4)},
+	}
+	figures := append(
+		all[0].figures([]sample{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}}, nil),
+		all[1].figures([]sample{{requests: []auditv1.Event{write("gadgets", "changepods"), write("", "controlledkinds")}}}, nil)...,
 	)
-	NewWithT(t).Expect([]any{figure.Setup, figure.Median}).To(Equal([]any{"batches of 10, declared kind", 2.0}))
+	NewWithT(t).Expect(declaredFigures(figures, all)).To(Equal([]Figure{figureOf("declared kind", "writes per pod / Deployments", "", 2)}))
 }
 
 func TestDeclaredRestFigures(t *testing.T) {

@@ -48,6 +48,12 @@ func figureOf(setup, name, unit string, values ...float64) Figure {
 	return Figure{Setup: setup, Name: name, Unit: unit, Summary: summarize(values)}
 }
 
+// median returns the median of the figure with a name.
+func median(figures []Figure, setup, name string) float64 {
+	i := slices.IndexFunc(figures, func(f Figure) bool { return f.Setup == setup && f.Name == name })
+	return figures[i].Median
+}
+
 // Report is the result of a run.
 type Report struct {
 	Began   time.Time `json:"began"`

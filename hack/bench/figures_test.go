@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,20 +89,29 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 		figures["100x10"] = append(figures["100x10"], c.figures(one, one)...)
 		figures["late"] = append(figures["late"], c.figures(one, one)...)
 	}
-	took := map[string][]float64{"create": {1}, "update of the template": {1}, "update of an annotation": {1}}
+	took := map[written][]float64{}
+	for _, operation := range []string{"create", "update of the template", "update of an annotation"} {
+		took[written{"Deployments", operation, false}] = []float64{1} // the ratio needs it
+	}
 	for _, who := range []string{"1 client", "8 clients"} {
-		figures["admission"] = append(figures["admission"], admitted{took, took}.figures(who+", Deployments", 1)...)
-		figures["declared-admission"] = append(figures["declared-admission"], admitted{took, took}.figures(who+", declared kind", 1)...)
+		figures["admission"] = append(figures["admission"], admissionFigures(who, "Deployments", took, 1)...)
+		figures["declared-admission"] = append(figures["declared-admission"], admissionFigures(who, "declared kind", took, 1)...)
 	}
-	for _, name := range []string{"batches of 1, declared kind", "batches of 10, declared kind"} {
-		figures["declared"] = append(figures["declared"], declaredRatio(contestant{}, contestant{name: name}, one, one))
+	of := func(setup string) []contestant {
+		return []contestant{{name: setup + ", Deployments"}, {name: setup + ", declared kind"}}
 	}
+	all := append(of("batches of 1"), of("batches of 10")...)
+	var writes []Figure
+	for _, c := range all {
+		writes = append(writes, figureOf(c.name, "writes per pod", "", 1))
+	}
+	figures["declared"] = declaredFigures(writes, all)
 	figures["declared-rest"] = declaredRestFigures([]float64{1, 1, 1}, 1, 1, time.Second)
-	for _, pods := range []string{"1000 pods", "10000 pods"} {
-		some, _ := contestant{name: pods, setup: setup{batch: 10}}.point(1, one, one)
-		figures["growth"] = append(figures["growth"], some...)
+	for _, beside := range []string{"0 pods", "1000 pods", "10000 pods", "1000 pods, 0 others", "1000 pods, 1 others"} {
+		c := contestant{name: beside, setup: setup{batch: 10}, fleet: deploymentsIn("", 1, 1)}
+		figures["growth"] = append(figures["growth"], c.figures(one, one)...)
 	}
-	figures["growth"] = append(append(figures["growth"], growthFigures(make([]point, 2))...), othersFigure(point{}, point{pods: 1}))
+	figures["growth"] = append(figures["growth"], append(growthFigures(figures["growth"], 1000, 10_000), othersFigure(figures["growth"], 1))...)
 	figures["verdict"] = verdictFigures([]float64{1})
 	figures["stuck"] = stuckFigures(make([]float64, 20))
 	many, big := deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)
@@ -122,24 +132,16 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	}
 }
 
-func TestPointIsWhatAReleaseTakesBesidePods(t *testing.T) {
-	g := NewWithT(t)
-	round := func(verified time.Duration, heap float64) sample {
-		return sample{times: times{rolled: 2 * time.Second, verified: verified}, heap: heap, meters: meters{used: process.Usage{CPU: 2 * time.Second, Memory: 3 << 20}}}
-	}
-	c := contestant{name: "5 pods", setup: setup{batch: 10}, fleet: deploymentsIn("probe", 10, 20)}
-	figures, at := c.point(5, []sample{round(3*time.Second, 1), round(5*time.Second, 7)}, []sample{round(0, 0), round(0, 0)})
-	g.Expect(at).To(Equal(point{pods: 5, heap: 7, verified: 2, cpu: 10}))
-	g.Expect(figures).To(ContainElement(figureOf("5 pods", "memory of the manager", "MiB", 3)))
-}
-
 func TestGrowthFiguresCompareWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 	g := NewWithT(t)
-	at := func(pods int, heapMiB, perPod float64) point {
-		return point{pods: pods, heap: heapMiB * 1024 * 1024, verified: perPod, cpu: perPod}
+	at := func(setup string, heapMiB, perPod float64) []Figure {
+		return []Figure{
+			figureOf(setup, "heap after garbage collection", "MiB", heapMiB), figureOf(setup, "verified time / native roll", "", perPod), figureOf(setup, "CPU per pod", "ms", perPod),
+		}
 	}
+	figures := slices.Concat(at("0 pods", 10, 1), at("1024 pods", 14, 1.2), at("10240 pods", 60, 1.5), at("1000 pods, 0 others", 14, 1), at("1000 pods, 20480 others", 16, 1))
 	found := map[string]float64{}
-	for _, figure := range append(growthFigures([]point{at(0, 10, 1), at(1024, 14, 1.2), at(10240, 60, 1.5)}), othersFigure(at(0, 14, 1), at(20480, 16, 1))) {
+	for _, figure := range append(growthFigures(figures, 1024, 10240), othersFigure(figures, 20480)) {
 		found[figure.Setup+": "+figure.Name] = figure.Median
 	}
 	const compared = "largest / smallest number of pods: "
@@ -147,6 +149,21 @@ func TestGrowthFiguresCompareWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 		compared + "heap per pod, smallest number": 4, compared + "heap per pod, largest number": 5, compared + "heap per pod": 1.25,
 		compared + "verified time / native roll": 1.25, compared + "CPU per pod": 1.25, "with other pods: heap per other pod": 0.1,
 	}))
+}
+
+func TestFiguresOfRoundsArePerPodAndComparedWithNative(t *testing.T) {
+	g := NewWithT(t)
+	round := func(verified time.Duration, memory int64) sample {
+		return sample{times: times{rolled: 2 * time.Second, verified: verified}, heap: 7 << 20, meters: meters{used: process.Usage{CPU: 2 * time.Second, Memory: memory << 20}}}
+	}
+	c := contestant{name: "batches of 10", setup: setup{batch: 10}, fleet: deploymentsIn("probe", 10, 20)}
+	figures := c.figures([]sample{round(3*time.Second, 2), round(5*time.Second, 4)}, []sample{round(0, 0), round(0, 0)})
+	found := map[string]float64{}
+	for _, figure := range figures {
+		found[figure.Name] = figure.Median
+	}
+	g.Expect(found).To(And(HaveKeyWithValue("verified time / native roll", 2.0), HaveKeyWithValue("CPU per pod", 10.0),
+		HaveKeyWithValue("memory of the manager", 3.0), HaveKeyWithValue("heap after garbage collection", 7.0), HaveKeyWithValue("roll time / native", 1.0)))
 }
 
 func TestReturnsReachFromTheDeadlineToTheTemplateBefore(t *testing.T) {

@@ -211,17 +211,16 @@ func sizes(desired int32, current string, sets []appsv1.ReplicaSet) map[string]i
 func (s standIn) scale(ctx context.Context, current *appsv1.ReplicaSet, sets []appsv1.ReplicaSet, desired int32) error {
 	next := sizes(desired, current.Name, sets)
 	var faults []error
-	exists := false
 	for i := range sets {
-		set := &sets[i]
-		exists = exists || set.Name == current.Name
-		if size := next[set.Name]; *set.Spec.Replicas != size {
+		set, size := &sets[i], next[sets[i].Name]
+		delete(next, set.Name)
+		if *set.Spec.Replicas != size {
 			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, size)
 			faults = append(faults, s.client.Patch(ctx, set, client.RawPatch("application/merge-patch+json", patch)))
 		}
 	}
-	if !exists {
-		current.Spec.Replicas = ptr.To(next[current.Name])
+	for _, size := range next { // of the current one, which doesn't exist yet
+		current.Spec.Replicas = &size
 		faults = append(faults, s.client.Create(ctx, current))
 	}
 	return errors.Join(faults...)

@@ -52,7 +52,7 @@ func loads() []load {
 		{name: "verdict", always: true, parts: of(runVerdict)},
 		{name: "stuck", always: true, parts: of(runStuck(20))},
 		{name: "rest", parts: of(runRest)},
-		{name: "growth", nodes: 8, parts: of(runGrowth(1000, 5000, 10_000, 20_000), runOthers(1000, 20_000))},
+		{name: "growth", nodes: 8, parts: of(runGrowth(1000, 5000, 10_000, 20_000), runOthers(20_000))},
 		{name: "scale", nodes: scaleNodes, parts: of(runScale(1000, 3000, 10_000))},
 		{name: "plugin", parts: of(runPlugin(deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)))},
 		{name: "records", parts: of(runRecords(chains{workloads: 100, releases: 100}))},

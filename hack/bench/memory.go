@@ -197,37 +197,28 @@ func padded(namespace, name string) *appsv1.Deployment {
 // bigReplicas is the size of the Deployments that a control plane is filled with.
 const bigReplicas = 500
 
-// point is a measurement with a number of pods.
-type point struct {
-	pods int
-	// heap is the heap after a garbage collection in bytes.
-	heap float64
-	// verified is the verified time over the native roll time of the probe, cpu the manager's processor time per pod of it.
-	verified, cpu float64
-}
-
 // runGrowth measures the same releases with more and more controlled pods, and the memory that these take.
 func runGrowth(sizes ...int) measurement {
 	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		figures, points, err := t.grow(ctx, append([]int{0}, sizes...), setup{batch: 100}, "%d pods")
+		figures, err := t.grow(ctx, append([]int{0}, sizes...), setup{batch: 100}, besidePods)
 		if err != nil {
 			return nil, err
 		}
-		return append(figures, growthFigures(points)...), nil
+		return append(figures, growthFigures(figures, sizes[0], sizes[len(sizes)-1])...), nil
 	}
 }
 
-// runOthers measures them with few controlled pods, without and with many others.
-func runOthers(controlled, others int) measurement {
+// runOthers measures them with a thousand controlled pods, without and with many others.
+func runOthers(others int) measurement {
 	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		if err := t.fill(ctx, filling("few", controlled, setup{batch: 100})); err != nil {
+		if err := t.fill(ctx, filling("few", 1000, setup{batch: 100})); err != nil {
 			return nil, err
 		}
-		figures, points, err := t.grow(ctx, []int{0, others}, setup{}, fmt.Sprintf("%d pods, %%d others", controlled))
+		figures, err := t.grow(ctx, []int{0, others}, setup{}, besideOthers)
 		if err != nil {
 			return nil, err
 		}
-		return append(figures, othersFigure(points[0], points[1])), nil
+		return append(figures, othersFigure(figures, others)), nil
 	}
 }
 
@@ -238,61 +229,53 @@ func filling(namespace string, pods int, s setup) contestant {
 	return contestant{setup: s, fleet: f}
 }
 
-// grow adds pods in a setup until there are as many as each of the sizes, and measures a release of other pods each time. The name of a size
-// has it in place of %d.
-func (t *testbed) grow(ctx context.Context, sizes []int, s setup, name string) (figures []Figure, points []point, err error) {
+func besidePods(pods int) string   { return fmt.Sprintf("%d pods", pods) }
+func besideOthers(pods int) string { return fmt.Sprintf("1000 pods, %d others", pods) }
+
+// grow adds pods in a setup until there are as many as each of the sizes, and measures a release of other pods each time.
+func (t *testbed) grow(ctx context.Context, sizes []int, s setup, name func(pods int) string) (figures []Figure, err error) {
 	all := []contestant{{name: "native", fleet: deploymentsIn("bystander", 20, 10)}, {setup: setup{batch: 10}, fleet: deploymentsIn("probe", 20, 10)}}
 	all[0].fleet.free = true
 	if err := t.fill(ctx, all...); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	there := 0
 	for _, size := range sizes {
-		all[1].name = fmt.Sprintf(name, size)
+		all[1].name = name(size)
 		if err := t.fill(ctx, filling(fmt.Sprintf("filled-%d", size), size-there, s)); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		there = size
 		samples, err := t.roll(ctx, all)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		some, at := all[1].point(size, samples[1], samples[0])
-		figures, points = append(figures, some...), append(points, at)
+		figures = append(figures, all[1].figures(samples[1], samples[0])...)
 	}
-	return figures, points, nil
-}
-
-// point returns the figures of a release beside a number of pods, and those that are compared.
-func (c contestant) point(pods int, rounds, native []sample) ([]Figure, point) {
-	last := rounds[len(rounds)-1]
-	at := point{
-		pods: pods, heap: last.heap, cpu: percentile(values(rounds, c.cpuPerPod), 50),
-		verified: ratio(values(rounds, verifiedSeconds), values(native, rolledSeconds)).Median,
-	}
-	return append(c.figures(rounds, native),
-		figureOf(c.name, "memory of the manager", "MiB", float64(last.used.Memory)/mebibyte),
-		figureOf(c.name, "heap after garbage collection", "MiB", last.heap/mebibyte),
-	), at
+	return figures, nil
 }
 
 // growthRange is the setup of comparisons.
 const growthRange = "largest / smallest number of pods"
 
-// growthFigures compares the points, the first of which is without pods: the cost of a pod must not grow with their number.
-func growthFigures(points []point) []Figure {
-	base, first, last := points[0], points[1], points[len(points)-1]
-	perPod := func(at point) float64 { return (at.heap - base.heap) / float64(at.pods) }
+// growthFigures compares a release beside the largest number of pods with one beside the smallest: the cost of a pod must not grow.
+func growthFigures(figures []Figure, smallest, largest int) []Figure {
+	compared := func(name string) Figure {
+		return figureOf(growthRange, name, "", median(figures, besidePods(largest), name)/median(figures, besidePods(smallest), name))
+	}
+	heap := func(pods int) float64 { return median(figures, besidePods(pods), "heap after garbage collection") }
+	perPod := func(pods int) float64 { return (heap(pods) - heap(0)) / float64(pods) }
 	return []Figure{
-		figureOf(growthRange, "heap per pod, smallest number", "KiB", perPod(first)/1024),
-		figureOf(growthRange, "heap per pod, largest number", "KiB", perPod(last)/1024),
-		figureOf(growthRange, "heap per pod", "", perPod(last)/perPod(first)),
-		figureOf(growthRange, "verified time / native roll", "", last.verified/first.verified),
-		figureOf(growthRange, "CPU per pod", "", last.cpu/first.cpu),
+		figureOf(growthRange, "heap per pod, smallest number", "KiB", perPod(smallest)*1024),
+		figureOf(growthRange, "heap per pod, largest number", "KiB", perPod(largest)*1024),
+		figureOf(growthRange, "heap per pod", "", perPod(largest)/perPod(smallest)),
+		compared("verified time / native roll"),
+		compared("CPU per pod"),
 	}
 }
 
 // othersFigure returns the heap of each of many pods that aren't controlled, which must cost nothing.
-func othersFigure(without, with point) Figure {
-	return figureOf("with other pods", "heap per other pod", "KiB", (with.heap-without.heap)/float64(with.pods)/1024)
+func othersFigure(figures []Figure, others int) Figure {
+	heap := func(pods int) float64 { return median(figures, besideOthers(pods), "heap after garbage collection") }
+	return figureOf("with other pods", "heap per other pod", "KiB", (heap(others)-heap(0))*1024/float64(others))
 }

@@ -83,20 +83,25 @@ func runDeclared(size fleet) measurement {
 			}
 		}
 		samples, err := t.fillAndRoll(ctx, all)
-		var figures []Figure
-		for i := range samples {
-			figures = append(figures, all[i].figures(samples[i], nil)...)
-			if i%2 == 1 {
-				figures = append(figures, declaredRatio(all[i-1], all[i], samples[i-1], samples[i]))
-			}
+		if err != nil {
+			return nil, err
 		}
-		return figures, err
+		var figures []Figure
+		for i := range all {
+			figures = append(figures, all[i].figures(samples[i], nil)...)
+		}
+		return append(figures, declaredFigures(figures, all)...), nil
 	}
 }
 
-// declaredRatio compares the writes for Gadgets with those for Deployments.
-func declaredRatio(native, declared contestant, of, with []sample) Figure {
-	return Figure{Setup: declared.name, Name: "writes per pod / Deployments", Summary: ratio(values(with, declared.writesPerPod), values(of, native.writesPerPod))}
+// declaredFigures compares the writes for Gadgets with those for Deployments, which are in turn.
+func declaredFigures(figures []Figure, all []contestant) []Figure {
+	var ratios []Figure
+	for i := 0; i < len(all); i += 2 {
+		native, declared := median(figures, all[i].name, "writes per pod"), median(figures, all[i+1].name, "writes per pod")
+		ratios = append(ratios, figureOf(all[i+1].name, "writes per pod / Deployments", "", declared/native))
+	}
+	return ratios
 }
 
 // fillAndRoll creates the fleets and rolls them out.
@@ -170,61 +175,53 @@ func (t *testbed) failure(err error) error {
 	return t.peer.Failure(err)
 }
 
-func rolledSeconds(of sample) float64   { return of.rolled.Seconds() }
-func verifiedSeconds(of sample) float64 { return of.verified.Seconds() }
-
-// cpuPerPod returns the manager's processor time per pod in milliseconds.
-func (c contestant) cpuPerPod(of sample) float64 {
-	return of.used.CPU.Seconds() * 1000 / float64(c.fleet.pods())
-}
-
-func (c contestant) writesPerPod(of sample) float64 {
-	return float64(total(writesOf(of.requests, c.fleet.namespace), "")) / float64(c.fleet.pods())
-}
-
-// values returns a value of each round.
-func values(rounds []sample, value func(sample) float64) []float64 {
-	all := make([]float64, len(rounds))
-	for i := range rounds {
-		all[i] = value(rounds[i])
-	}
-	return all
-}
-
 // figures returns the figures of a contestant's rounds, compared with the native rounds of the same load, if there are any.
 func (c contestant) figures(rounds, native []sample) []Figure {
 	var figures []Figure
+	values := func(from []sample, value func(sample) float64) []float64 {
+		all := make([]float64, len(from))
+		for i := range from {
+			all[i] = value(from[i])
+		}
+		return all
+	}
+	rolled := func(of sample) float64 { return of.rolled.Seconds() }
+	verified := func(of sample) float64 { return of.verified.Seconds() }
 	add := func(name, unit string, value func(sample) float64) {
 		figures = append(figures, figureOf(c.name, name, unit, values(rounds, value)...))
 	}
 	compare := func(name string, value func(sample) float64) {
 		if native != nil {
-			figures = append(figures, Figure{Setup: c.name, Name: name, Summary: ratio(values(rounds, value), values(native, rolledSeconds))})
+			figures = append(figures, Figure{Setup: c.name, Name: name, Summary: ratio(values(rounds, value), values(native, rolled))})
 		}
 	}
-	add("roll time", "s", rolledSeconds)
+	add("roll time", "s", rolled)
 	add("CPU of the control plane", "s", func(of sample) float64 { return of.plane })
 	if c.setup.native() {
 		return figures
 	}
-	compare("roll time / native", rolledSeconds)
+	compare("roll time / native", rolled)
 	add("CPU of the manager", "s", func(of sample) float64 { return of.used.CPU.Seconds() })
 	add("peak memory of the manager", "MiB", func(of sample) float64 { return float64(of.used.Peak) / mebibyte })
 	if c.setup.peer != nil {
 		add("rollouts complete", "", func(of sample) float64 { return float64(c.fleet.count - of.missing) })
 		return figures
 	}
-	pods := float64(c.fleet.pods())
+	add("memory of the manager", "MiB", func(of sample) float64 { return float64(of.used.Memory) / mebibyte })
+	add("heap after garbage collection", "MiB", func(of sample) float64 { return of.heap / mebibyte })
+	add("verified time", "s", verified)
+	compare("verified time / native roll", verified)
+	perPod := func(name, unit string, value func(sample) float64) {
+		add(name, unit, func(of sample) float64 { return value(of) / float64(c.fleet.pods()) })
+	}
 	writes := func(of sample) map[string]int { return writesOf(of.requests, c.fleet.namespace) }
-	add("verified time", "s", verifiedSeconds)
-	compare("verified time / native roll", verifiedSeconds)
-	add("CPU per pod", "ms", c.cpuPerPod)
-	add("writes per pod", "", c.writesPerPod)
-	add("conflicts per pod", "", func(of sample) float64 { return float64(total(writes(of), conflict)) / pods })
-	add("Events per pod", "", func(of sample) float64 { return float64(writes(of)[events]) / pods })
-	add("GET and LIST per pod", "", func(of sample) float64 { return float64(total(readsOf(of.requests), "")) / pods })
+	perPod("CPU per pod", "ms", func(of sample) float64 { return of.used.CPU.Seconds() * 1000 })
+	perPod("writes per pod", "", func(of sample) float64 { return float64(total(writes(of), "")) })
+	perPod("conflicts per pod", "", func(of sample) float64 { return float64(total(writes(of), conflict)) })
+	perPod("Events per pod", "", func(of sample) float64 { return float64(writes(of)[events]) })
+	perPod("GET and LIST per pod", "", func(of sample) float64 { return float64(total(readsOf(of.requests), "")) })
 	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
-		add("reconciles per pod, "+controller, "", func(of sample) float64 { return of.reconciles[controller] / pods })
+		perPod("reconciles per pod, "+controller, "", func(of sample) float64 { return of.reconciles[controller] })
 	}
 	return figures
 }

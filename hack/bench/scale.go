@@ -163,7 +163,7 @@ func (t *testbed) atScale(ctx context.Context, name string, released fleet) ([]F
 	setup := fmt.Sprintf("%d released, %s", released.count, configuredMemory)
 	add(setup, "roll time", "s", rolled.rolled.Seconds())
 	add(setup, "verified time", "s", rolled.verified.Seconds())
-	add(setup, "CPU per pod", "ms", contestant{fleet: released}.cpuPerPod(rolled))
+	add(setup, "CPU per pod", "ms", rolled.used.CPU.Seconds()*1000/float64(released.pods()))
 	add(setup, "peak memory of the manager", "MiB", float64(rolled.used.Peak)/mebibyte)
 	taken, err := t.takeOver(ctx, released)
 	if err != nil {
