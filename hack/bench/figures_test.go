@@ -115,9 +115,8 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	figures["verdict"] = verdictFigures([]float64{1})
 	figures["stuck"] = stuckFigures(make([]float64, 20))
 	many, big := deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)
-	kept := chains{workloads: 100, releases: 100}
 	figures["plugin"] = runAsEcho(t, pluginSetup(many, big), pluginCommands(many, big))
-	figures["records"] = runAsEcho(t, kept.String(), kept.commands())
+	figures["records"] = runAsEcho(t, recordsSetup(), recordsCommands())
 	for _, beside := range []string{"no objects", "1,000 Deployments", "10,000 more releases", "10,000 more releases, server"} {
 		figures["rest"] = append(figures["rest"], restFigures(beside, sample{})...)
 	}

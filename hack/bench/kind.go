@@ -44,17 +44,14 @@ type kind struct {
 	title string
 	// webhooks are the paths of its webhooks.
 	webhooks []string
-	// objects returns the objects by which the pods of a Deployment are rolled out.
-	objects func(kind, *appsv1.Deployment) ([]client.Object, error)
+	// complete returns what is created instead of a workload with the spec of a Deployment, nil for just that.
+	complete func(workload *unstructured.Unstructured) []client.Object
 }
 
 func deployments() kind {
 	return kind{
 		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), title: "Deployments",
 		webhooks: []string{"/mutate-apps-v1-deployment", "/validate-apps-v1-deployment"},
-		objects: func(_ kind, deployment *appsv1.Deployment) ([]client.Object, error) {
-			return []client.Object{deployment}, nil
-		},
 	}
 }
 
@@ -63,10 +60,6 @@ func gadgets() kind {
 	return kind{
 		GroupVersionKind: schema.GroupVersionKind{Group: "bench.example.com", Version: "v1", Kind: "Gadget"}, title: "declared kind",
 		webhooks: []string{"/mutate-kind", "/validate-kind"},
-		objects: func(k kind, deployment *appsv1.Deployment) ([]client.Object, error) {
-			object, err := k.like(deployment)
-			return []client.Object{object}, err
-		},
 	}
 }
 
@@ -99,14 +92,20 @@ func (k kind) like(deployment *appsv1.Deployment) (*unstructured.Unstructured, e
 	return object, nil
 }
 
-// create creates what rolls out the pods of a Deployment.
+// create creates a workload with the spec of a Deployment.
 func (k kind) create(ctx context.Context, kube client.Client, deployment *appsv1.Deployment) error {
-	objects, err := k.objects(k, deployment)
-	for i := 0; i < len(objects) && err == nil; i++ {
-		err = kube.Create(ctx, objects[i])
-	}
+	workload, err := k.like(deployment)
 	if err != nil {
-		return fmt.Errorf("creating %s %s/%s: %w", k.Kind, deployment.Namespace, deployment.Name, err)
+		return err
+	}
+	objects := []client.Object{workload}
+	if k.complete != nil {
+		objects = k.complete(workload)
+	}
+	for _, object := range objects {
+		if err := kube.Create(ctx, object); err != nil {
+			return fmt.Errorf("creating %T %s/%s: %w", object, deployment.Namespace, deployment.Name, err)
+		}
 	}
 	return nil
 }
@@ -137,7 +136,7 @@ func argoRollouts() *peer {
 		name: "Argo Rollouts", module: "github.com/argoproj/argo-rollouts@v1.8.3", pkg: "./cmd/rollouts-controller", config: "manifests/crds",
 		flags: []string{"--leader-elect=false", "--metricsport=0", "--healthzPort=0"},
 		kind: kind{
-			GroupVersionKind: schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, objects: argoRollout,
+			GroupVersionKind: schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, complete: argoRollout,
 		},
 	}
 }
@@ -146,7 +145,7 @@ func kruiseRollouts() *peer {
 	return &peer{
 		name: "Kruise Rollouts", module: "github.com/openkruise/rollouts@v0.6.0", pkg: ".", config: "config/default",
 		flags: []string{"--feature-gates=AdvancedDeployment=true", "--metrics-bind-address=0", "--health-probe-bind-address=0"},
-		kind:  kind{GroupVersionKind: deployments().GroupVersionKind, objects: kruiseRollout},
+		kind:  kind{GroupVersionKind: deployments().GroupVersionKind, complete: kruiseRollout},
 	}
 }
 
@@ -178,26 +177,23 @@ func (p *peer) start(l *lab.Lab) (*process.Process, error) {
 	})
 }
 
-// argoRollout returns a Rollout instead of a Deployment. Without steps it rolls out like a Deployment.
-func argoRollout(k kind, deployment *appsv1.Deployment) ([]client.Object, error) {
-	rollout, err := k.like(deployment)
-	if err != nil {
-		return nil, err
-	}
-	return []client.Object{rollout}, unstructured.SetNestedMap(rollout.Object, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
+// argoRollout adds the strategy of a Rollout. Without steps it rolls out like a Deployment.
+func argoRollout(rollout *unstructured.Unstructured) []client.Object {
+	_ = unstructured.SetNestedMap(rollout.Object, map[string]any{"canary": map[string]any{}}, "spec", "strategy") // which it has
+	return []client.Object{rollout}
 }
 
-// kruiseRollout returns a Deployment and its Rollout with one step.
-func kruiseRollout(_ kind, deployment *appsv1.Deployment) ([]client.Object, error) {
+// kruiseRollout adds a Rollout with one step to a Deployment.
+func kruiseRollout(deployment *unstructured.Unstructured) []client.Object {
 	rollout := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.Name},
+		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.GetName()},
 		"strategy": map[string]any{"canary": map[string]any{
 			"steps": []any{map[string]any{"replicas": "100%", "pause": map[string]any{"duration": int64(0)}}},
 		}},
 	}}}
 	rollout.SetAPIVersion("rollouts.kruise.io/v1beta1")
 	rollout.SetKind("Rollout")
-	rollout.SetNamespace(deployment.Namespace)
-	rollout.SetName(deployment.Name)
-	return []client.Object{deployment, rollout}, nil
+	rollout.SetNamespace(deployment.GetNamespace())
+	rollout.SetName(deployment.GetName())
+	return []client.Object{deployment, rollout}
 }

@@ -55,7 +55,7 @@ func loads() []load {
 		{name: "growth", nodes: 8, parts: of(runGrowth(1000, 5000, 10_000, 20_000), runOthers(20_000))},
 		{name: "scale", nodes: scaleNodes, parts: of(runScale(1000, 3000, 10_000))},
 		{name: "plugin", parts: of(runPlugin(deploymentsIn("many", 200, 10), deploymentsIn("big", 1, 5000)))},
-		{name: "records", parts: of(runRecords(chains{workloads: 100, releases: 100}))},
+		{name: "records", parts: of(runRecords)},
 		{name: "declared", parts: of(withGadgets(runDeclared(deploymentsIn("", 50, 10))))},
 		{name: "declared-admission", parts: of(withGadgets(runAdmission(deployments(), gadgets())))},
 		{name: "declared-rest", parts: of(withGadgets(runDeclaredRest(2000, 1000)))},

@@ -28,11 +28,9 @@ import (
 
 func TestArgoRollout(t *testing.T) {
 	g := NewWithT(t)
-	peer := argoRollouts().kind
-	objects, err := peer.objects(peer, lab.Deployment("peers", "app-1", 2))
+	rollout, err := argoRollouts().kind.like(lab.Deployment("peers", "app-1", 2))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(objects).To(HaveLen(1))
-	rollout := objects[0].(*unstructured.Unstructured)
+	g.Expect(argoRollout(rollout)).To(ConsistOf(BeIdenticalTo(rollout)))
 	g.Expect(rollout.GetAPIVersion() + " " + rollout.GetKind()).To(Equal("argoproj.io/v1alpha1 Rollout"))
 	g.Expect(rollout.GetName()).To(Equal("app-1"))
 	g.Expect(rollout.Object["spec"]).To(And(HaveKeyWithValue("replicas", int64(2)), HaveKey("selector"), HaveKey("template"),
@@ -42,10 +40,9 @@ func TestArgoRollout(t *testing.T) {
 
 func TestKruiseRollout(t *testing.T) {
 	g := NewWithT(t)
-	deployment := lab.Deployment("peers", "app-1", 2)
-	peer := kruiseRollouts().kind
-	objects, err := peer.objects(peer, deployment)
+	deployment, err := kruiseRollouts().kind.like(lab.Deployment("peers", "app-1", 2))
 	g.Expect(err).NotTo(HaveOccurred())
+	objects := kruiseRollout(deployment)
 	g.Expect(objects).To(HaveLen(2))
 	g.Expect(objects[0]).To(BeIdenticalTo(deployment))
 	rollout := objects[1].(*unstructured.Unstructured)

@@ -102,70 +102,74 @@ func (c pluginCommand) run(ctx context.Context, program, kubeconfig string) (too
 
 const (
 	recordsNamespace = "kept"
+	// recordedWorkloads is the number of workloads with ChangeRecords, recordedReleases that of the records of each.
+	recordedWorkloads, recordedReleases = 100, 100
 	// recordsPeriod is how long ago the oldest record is: younger than what is removed by default.
 	recordsPeriod = 80 * 24 * time.Hour
 )
 
-// chains are the ChangeRecords of workloads, as many of each.
-type chains struct {
-	workloads, releases int
+// runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
+func runRecords(ctx context.Context, t *testbed) ([]Figure, error) {
+	if err := t.Namespace(ctx, recordsNamespace, true); err != nil {
+		return nil, err
+	}
+	before, err := t.heapOfNew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, began := 0, time.Now().Add(-recordsPeriod)
+	for of := range recordedWorkloads {
+		if size, err = recordReleases(ctx, t.Kube, of, began); err != nil {
+			return nil, err
+		}
+	}
+	after, err := t.heapOfNew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	setup := recordsSetup()
+	figures, err := runEach(ctx, setup, recordsCommands(), plugin, t.Plane.Kubeconfig())
+	return append(figures,
+		figureOf(setup, "JSON of a record", "KiB", float64(size)/1024),
+		figureOf(setup, "heap without records", "MiB", before/mebibyte),
+		figureOf(setup, "heap with records", "MiB", after/mebibyte),
+	), err
 }
 
-// runRecords measures what ChangeRecords take of the API server's storage and of the operator's memory, and how long they take to be exported.
-func runRecords(kept chains) measurement {
-	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		if err := t.Namespace(ctx, recordsNamespace, true); err != nil {
-			return nil, err
-		}
-		before, err := t.heapOfNew(ctx)
-		if err != nil {
-			return nil, err
-		}
-		size, err := kept.create(ctx, t.Kube, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		after, err := t.heapOfNew(ctx)
-		if err != nil {
-			return nil, err
-		}
-		setup := kept.String()
-		figures, err := runEach(ctx, setup, kept.commands(), plugin, t.Plane.Kubeconfig())
-		return append(figures,
-			figureOf(setup, "JSON of a record", "KiB", float64(size)/float64(kept.workloads*kept.releases)/1024),
-			figureOf(setup, "heap without records", "MiB", before/mebibyte),
-			figureOf(setup, "heap with records", "MiB", after/mebibyte),
-		), err
+func recordsSetup() string { return fmt.Sprintf("%d records", recordedWorkloads*recordedReleases) }
+
+// recordsCommands returns the commands of the plugin that read the records.
+func recordsCommands() []pluginCommand {
+	return []pluginCommand{
+		{"export as CSV", "export -A --from 2000-01-01", "web-0"},
+		{"export as HTML", "export -A --from 2000-01-01 --format html", "web-0"},
+		{"export --verify", "export -A --from 2000-01-01 --verify", "web-0"},
 	}
 }
 
-// create creates the records, and returns the size of their JSON in bytes.
-func (c chains) create(ctx context.Context, kube client.Client, now time.Time) (int, error) {
-	size := 0
-	for of := range c.workloads {
-		facts := decide.RecordFacts{}
-		for number := range c.releases {
-			began := now.Add(-recordsPeriod).Add(recordsPeriod / time.Duration(c.releases+1) * time.Duration(number+1))
-			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(recordOf(of, int64(number+1), began, facts))
-			if err != nil {
-				return 0, fmt.Errorf("encoding a ChangeRecord: %w", err)
-			}
-			stored := &unstructured.Unstructured{Object: content}
-			stored.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
-			if err := kube.Create(ctx, stored); err != nil {
-				return 0, fmt.Errorf("creating ChangeRecord %s: %w", stored.GetName(), err)
-			}
-			text, err := stored.MarshalJSON()
-			if err != nil {
-				return 0, fmt.Errorf("encoding ChangeRecord %s: %w", stored.GetName(), err)
-			}
-			size += len(text)
-			previous, hash, err := decide.DecodeRecord(stored)
-			if err != nil {
-				return 0, fmt.Errorf("reading ChangeRecord %s: %w", stored.GetName(), err)
-			}
-			facts.Previous, facts.PreviousHash = &previous, hash
+// recordReleases creates the records of a workload, and returns the size of the JSON of the last one in bytes.
+func recordReleases(ctx context.Context, kube client.Client, of int, began time.Time) (size int, err error) {
+	facts := decide.RecordFacts{}
+	for number := range int64(recordedReleases) {
+		began = began.Add(recordsPeriod / (recordedReleases + 1))
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(recordOf(of, number+1, began, facts))
+		if err != nil {
+			return 0, fmt.Errorf("encoding a ChangeRecord: %w", err)
 		}
+		stored := &unstructured.Unstructured{Object: content}
+		stored.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
+		if err := kube.Create(ctx, stored); err != nil {
+			return 0, fmt.Errorf("creating ChangeRecord %s: %w", stored.GetName(), err)
+		}
+		text, err := stored.MarshalJSON()
+		if err != nil {
+			return 0, fmt.Errorf("encoding ChangeRecord %s: %w", stored.GetName(), err)
+		}
+		previous, hash, err := decide.DecodeRecord(stored)
+		if err != nil {
+			return 0, fmt.Errorf("reading ChangeRecord %s: %w", stored.GetName(), err)
+		}
+		size, facts.Previous, facts.PreviousHash = len(text), &previous, hash
 	}
 	return size, nil
 }
@@ -189,14 +193,3 @@ func recordOf(of int, release int64, began time.Time, facts decide.RecordFacts) 
 	facts.Images = []appv1alpha1.RecordedImage{{Container: "web", Image: fmt.Sprintf("shop/web:1.%d", release)}}
 	return decide.NewChangeRecord(workload, status, decide.RecordPlan{Outcome: appv1alpha1.OutcomeVerified}, facts, began.Add(2*time.Minute))
 }
-
-// commands returns the commands of the plugin that read the records.
-func (c chains) commands() []pluginCommand {
-	return []pluginCommand{
-		{"export as CSV", "export -A --from 2000-01-01", "web-0"},
-		{"export as HTML", "export -A --from 2000-01-01 --format html", "web-0"},
-		{"export --verify", "export -A --from 2000-01-01 --verify", "web-0"},
-	}
-}
-
-func (c chains) String() string { return fmt.Sprintf("%d records", c.workloads*c.releases) }
