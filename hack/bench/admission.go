@@ -101,7 +101,8 @@ func (c clients) run(ctx context.Context, t *testbed, kinds []kind) (map[written
 	took := map[written][]float64{}
 	for group := range c.groups {
 		for _, operation := range operations() {
-			for _, i := range order(2*len(kinds), group) {
+			for i := range 2 * len(kinds) {
+				i = turn(i, 2*len(kinds), group)
 				if err := t.Quiet(ctx); err != nil {
 					return nil, err
 				}

@@ -164,16 +164,12 @@ func ratio(ours, base []float64) Summary {
 	return result
 }
 
-// order returns the order of the setups in a round, reversed in every second one, so that drift over time affects all alike.
-func order(setups, round int) []int {
-	indexes := make([]int, setups)
-	for i := range indexes {
-		indexes[i] = i
-	}
+// turn returns the i-th of a number of things in a round, from the last one on in every second round, so that drift over time affects all alike.
+func turn(i, count, round int) int {
 	if round%2 == 1 {
-		slices.Reverse(indexes)
+		return count - 1 - i
 	}
-	return indexes
+	return i
 }
 
 // thisMachine describes this machine, and returns the load average of the last minute; only Linux shows both.

@@ -59,12 +59,21 @@ func runStuck(count int) measurement {
 }
 
 func stuckFigures(milliseconds []float64) []Figure {
-	setup := fmt.Sprintf("%d at once", len(milliseconds))
-	return []Figure{
-		latency(setup, "deadline to rollback, p50", 50, milliseconds),
-		latency(setup, "deadline to rollback, slowest", 100, milliseconds),
-	}
+	return latencies(fmt.Sprintf("%d at once", len(milliseconds)), "deadline to rollback", milliseconds)
 }
+
+// latencies returns what a user waits for, each with the spread of all measurements.
+func latencies(setup, what string, milliseconds []float64) []Figure {
+	var figures []Figure
+	for _, percent := range []float64{50, 99, 100} {
+		figure := figureOf(setup, fmt.Sprintf("%s, p%.0f", what, percent), "ms", milliseconds...)
+		figure.Median = percentile(milliseconds, percent)
+		figures = append(figures, figure)
+	}
+	return figures
+}
+
+func inMilliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
 
 // goBack releases each Deployment with pods that never start, and returns how many milliseconds after its deadline each had its old template again.
 func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]float64, error) {
@@ -157,19 +166,7 @@ func runVerdict(ctx context.Context, t *testbed) ([]Figure, error) {
 }
 
 func verdictFigures(milliseconds []float64) []Figure {
-	return []Figure{
-		latency("idle plane", "verdict to suspension, p50", 50, milliseconds),
-		latency("idle plane", "verdict to suspension, p99", 99, milliseconds),
-	}
-}
-
-func inMilliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
-
-// latency returns a percentile of many measurements, with their spread.
-func latency(setup, name string, percent float64, milliseconds []float64) Figure {
-	figure := figureOf(setup, name, "ms", milliseconds...)
-	figure.Median = percentile(milliseconds, percent)
-	return figure
+	return latencies("idle plane", "verdict to suspension", milliseconds)
 }
 
 // suspendOnce creates a Deployment of a pod that fails, and returns the time from its callback until a watch showed the label.

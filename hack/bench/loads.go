@@ -117,7 +117,7 @@ func goals() map[goal]float64 {
 		{"admission", "8 clients, Deployments", tailOf(annotate)}:                    2,
 		{"verdict", "idle plane", "verdict to suspension, p50"}:                      10,
 		{"verdict", "idle plane", "verdict to suspension, p99"}:                      50,
-		{"stuck", "20 at once", "deadline to rollback, slowest"}:                     1000,
+		{"stuck", "20 at once", "deadline to rollback, p100"}:                        1000,
 		{"rest", "no objects", "writes except for the lease"}:                        0,
 		{"rest", "1,000 Deployments", "writes except for the lease"}:                 0,
 		{"rest", "10,000 more releases", "writes except for the lease"}:              0,

@@ -18,7 +18,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
 	"maps"
 	"strings"
 	"time"
@@ -96,73 +98,53 @@ const settleFor = 10 * time.Second
 // Deployments of the same size.
 func runDeclaredRest(cached, released int) measurement {
 	return func(ctx context.Context, t *testbed) ([]Figure, error) {
-		for namespace, optedIn := range map[string]bool{"others": false, "gadgets": true, "deployments": true} {
-			if err := t.Namespace(ctx, namespace, optedIn); err != nil {
+		var took time.Duration
+		var heaps []float64
+		for _, step := range []func() error{
+			func() error { return t.Namespace(ctx, "others", false) },
+			// The cache holds objects with a version; nothing is recorded of those in a namespace that isn't opted in.
+			func() error { return t.createPadded(ctx, gadgets(), "others", cached) },
+			func() (err error) { took, err = t.undeclare(ctx); return err },
+			func() error {
+				return errors.Join(t.Kube.DeleteAllOf(ctx, gadgets().empty(), client.InNamespace("others")), t.declare(ctx))
+			},
+			func() error {
+				return errors.Join(t.Namespace(ctx, "gadgets", true), t.createPadded(ctx, gadgets(), "gadgets", released))
+			},
+			func() error {
+				return errors.Join(t.Namespace(ctx, "deployments", true), t.createPadded(ctx, deployments(), "deployments", released))
+			},
+		} {
+			if err := step(); err != nil {
 				return nil, err
 			}
+			heap, err := t.heapAtRest(ctx, t.declared) // the manager that has ended the kind goes on
+			if err != nil {
+				return nil, err
+			}
+			log.Printf("%s  heap %.1f MiB", t.load, heap/mebibyte)
+			heaps = append(heaps, heap)
 		}
-		empty, err := t.heapOfNew(ctx)
-		if err != nil {
-			return nil, err
-		}
-		// The cache holds objects with a version; nothing is recorded of those in a namespace that isn't opted in.
-		alone, err := t.heapWith(ctx, cached, gadgets(), "others")
-		if err != nil {
-			return nil, err
-		}
-		took, err := t.undeclare(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := lab.Pause(ctx, settleFor); err != nil {
-			return nil, err
-		}
-		ended, err := t.heap(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := t.Kube.DeleteAllOf(ctx, gadgets().empty(), client.InNamespace("others")); err != nil {
-			return nil, fmt.Errorf("deleting the Gadgets: %w", err)
-		}
-		if err := t.declare(ctx); err != nil {
-			return nil, err
-		}
-		before, err := t.heapOfNew(ctx)
-		if err != nil {
-			return nil, err
-		}
-		declared, err := t.heapWith(ctx, released, gadgets(), "gadgets")
-		if err != nil {
-			return nil, err
-		}
-		native, err := t.heapWith(ctx, released, deployments(), "deployments")
-		if err != nil {
-			return nil, err
-		}
-		return declaredRestFigures(
-			[]float64{(alone - empty) / float64(cached), (declared - before) / float64(released), (native - declared) / float64(released)},
-			empty, ended, took), nil
+		return declaredRestFigures(heaps, cached, released, took), nil
 	}
 }
 
-// heapWith creates a number of workloads of 7 KB and returns the heap of a manager that is started then.
-func (t *testbed) heapWith(ctx context.Context, count int, of kind, namespace string) (float64, error) {
-	err := atOnce(ctx, writers, count, func(ctx context.Context, i int) error {
+// createPadded creates a number of workloads of 7 KB.
+func (t *testbed) createPadded(ctx context.Context, of kind, namespace string, count int) error {
+	return atOnce(ctx, writers, count, func(ctx context.Context, i int) error {
 		return of.create(ctx, t.Kube, padded(namespace, fmt.Sprintf("app-%d", i)))
 	})
-	if err != nil {
-		return 0, err
-	}
-	return t.heapOfNew(ctx)
 }
 
-// heapOfNew returns the heap of a manager that is started once the control plane is idle.
-func (t *testbed) heapOfNew(ctx context.Context) (float64, error) {
+// heapAtRest returns the heap of the manager, or of a new one, once the control plane is idle and events are handled.
+func (t *testbed) heapAtRest(ctx context.Context, renew bool) (float64, error) {
 	if err := t.Quiet(ctx); err != nil {
 		return 0, err
 	}
-	if err := t.prepare(ctx, setup{batch: 1}); err != nil {
-		return 0, err
+	if renew {
+		if err := t.prepare(ctx, setup{batch: 1}); err != nil {
+			return 0, err
+		}
 	}
 	if err := lab.Pause(ctx, settleFor); err != nil {
 		return 0, err
@@ -170,16 +152,17 @@ func (t *testbed) heapOfNew(ctx context.Context) (float64, error) {
 	return t.heap(ctx)
 }
 
-// declaredRestFigures returns the figures of the bytes that an object takes in the cache, and that a workload of the declared kind and a
-// Deployment take with their records.
-func declaredRestFigures(perObject []float64, empty, ended float64, took time.Duration) []Figure {
+// declaredRestFigures returns the figures of the heaps without objects, with those in the cache, after the end of their kind, and without and
+// with workloads of the declared kind and Deployments.
+func declaredRestFigures(heaps []float64, cached, released int, took time.Duration) []Figure {
+	added := func(i, count int) float64 { return (heaps[i] - heaps[i-1]) / 1024 / float64(count) }
 	declared, native := gadgets().title, deployments().title
 	return []Figure{
-		figureOf(declared, "heap per object in the cache", "KiB", perObject[0]/1024),
+		figureOf(declared, "heap per object in the cache", "KiB", added(1, cached)),
 		figureOf(declared, "end of the ControlledKind", "ms", inMilliseconds(took)),
-		figureOf(declared, "heap left after the end", "MiB", (ended-empty)/mebibyte),
-		figureOf(declared, "heap per workload without pods, with its record", "KiB", perObject[1]/1024),
-		figureOf(native, "heap per workload without pods, with its record", "KiB", perObject[2]/1024),
+		figureOf(declared, "heap left after the end", "MiB", (heaps[2]-heaps[0])/mebibyte),
+		figureOf(declared, "heap per workload without pods, with its record", "KiB", added(4, released)),
+		figureOf(native, "heap per workload without pods, with its record", "KiB", added(5, released)),
 	}
 }
 

@@ -113,7 +113,7 @@ func runRecords(ctx context.Context, t *testbed) ([]Figure, error) {
 	if err := t.Namespace(ctx, recordsNamespace, true); err != nil {
 		return nil, err
 	}
-	before, err := t.heapOfNew(ctx)
+	before, err := t.heapAtRest(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func runRecords(ctx context.Context, t *testbed) ([]Figure, error) {
 			return nil, err
 		}
 	}
-	after, err := t.heapOfNew(ctx)
+	after, err := t.heapAtRest(ctx, true)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,8 @@ func (t *testbed) fill(ctx context.Context, all ...contestant) error {
 func (t *testbed) roll(ctx context.Context, all []contestant) ([][]sample, error) {
 	samples := make([][]sample, len(all))
 	for round := range t.report.Rounds + 1 {
-		for _, i := range order(len(all), round) {
+		for i := range all {
+			i = turn(i, len(all), round)
 			c := all[i]
 			if err := t.prepare(ctx, c.setup); err != nil {
 				return nil, err
