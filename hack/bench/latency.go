@@ -50,7 +50,7 @@ func runStuck(count int) measurement {
 			return nil, err
 		}
 		stuck := deploymentsIn("stuck", count, 1)
-		if _, err := stuck.create(ctx, t.Lab); err != nil {
+		if err := stuck.create(ctx, t.Lab); err != nil {
 			return nil, err
 		}
 		delays, err := stuck.goBack(ctx, t.Lab)

@@ -56,7 +56,7 @@ func runRest(ctx context.Context, t *testbed) ([]Figure, error) {
 		{name: "10,000 more releases, server", options: []string{elected, server}},
 	} {
 		if step.added.count > 0 {
-			if _, err := step.added.create(ctx, t.Lab); err != nil {
+			if err := step.added.create(ctx, t.Lab); err != nil {
 				return nil, err
 			}
 		}

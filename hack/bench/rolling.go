@@ -131,7 +131,7 @@ func (t *testbed) fill(ctx context.Context, all ...contestant) error {
 		if err := t.prepare(ctx, c.setup); err != nil {
 			return err
 		}
-		if _, err := c.fleet.create(ctx, t.Lab); err != nil {
+		if err := c.fleet.create(ctx, t.Lab); err != nil {
 			return t.failure(err)
 		}
 	}

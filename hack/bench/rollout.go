@@ -80,11 +80,11 @@ type times struct {
 }
 
 // create creates all workloads at once in a new namespace, and waits as roll does.
-func (f fleet) create(ctx context.Context, l *lab.Lab) (times, error) {
+func (f fleet) create(ctx context.Context, l *lab.Lab) error {
 	if err := l.Namespace(ctx, f.namespace, !f.free); err != nil {
-		return times{}, err
+		return err
 	}
-	return f.follow(ctx, l, "first", func(ctx context.Context, i int) error {
+	_, err := f.follow(ctx, l, "first", func(ctx context.Context, i int) error {
 		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
 		deployment.Spec.Template.Annotations = map[string]string{"note": "first"}
 		if f.late {
@@ -92,6 +92,7 @@ func (f fleet) create(ctx context.Context, l *lab.Lab) (times, error) {
 		}
 		return f.kind.create(ctx, l.Kube, deployment)
 	})
+	return err
 }
 
 // roll releases all workloads at once and waits until they are complete, and then verified unless they are free.
