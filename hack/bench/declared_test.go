@@ -94,3 +94,11 @@ func TestDeclaredRestFigures(t *testing.T) {
 		"declared kind: heap per workload without pods, with its record": 3, "Deployments: heap per workload without pods, with its record": 2,
 	}))
 }
+
+func TestPaddedHasAVersionThatItsPodsLack(t *testing.T) {
+	g := NewWithT(t)
+	deployment := padded("others", "app-1")
+	g.Expect(deployment.Labels).To(HaveKey("admission-webhook-altershield.antgroup.com/version"))
+	g.Expect(deployment.Spec.Selector.MatchLabels).To(Equal(map[string]string{"app": "app-1"}))
+	g.Expect(deployment.Spec.Template.Labels).To(Equal(map[string]string{"app": "app-1"}))
+}

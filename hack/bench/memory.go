@@ -169,7 +169,7 @@ func declaredRestFigures(heaps []float64, cached, released int, took time.Durati
 // padded returns a Deployment with a version, whose JSON has 7 KB once it is stored.
 func padded(namespace, name string) *appsv1.Deployment {
 	deployment := lab.Deployment(namespace, name, 0)
-	deployment.Labels[appv1alpha1.LabelVersion] = "6a8ff823a5011291b0f02a1d83c2222d"
+	deployment.Labels = map[string]string{"app": name, appv1alpha1.LabelVersion: "6a8ff823a5011291b0f02a1d83c2222d"} // unlike its pods
 	container := &deployment.Spec.Template.Spec.Containers[0]
 	for i := range 64 {
 		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%02d", i), Value: name + strings.Repeat(".", 20)})
