@@ -61,13 +61,17 @@ func (f freezes) strictest(write history.Write, system System) (strictest appv1a
 }
 
 // Frozen reports whether a release that a user makes during a freeze starts neither then nor while the freeze is on, unless it passes by a
-// BreakGlass; and whether none is admitted during a freeze that denies.
+// BreakGlass, or all pods run its version already and passed; and whether none is admitted during a freeze that denies.
 func Frozen(writes []history.Write, system System) Result {
 	var result Result
 	on, before := freezes{}, map[string]*history.Released{}
-	parked := map[string]int64{} // the release that was parked, by the UID of the workload
+	parked := map[string]int64{}   // the release that was parked, by the UID of the workload
+	verified := map[string]int64{} // and the last one that was verified
 	for _, write := range writes {
 		on.note(write)
+		if record := write.Workload; record != nil && record.Status == appv1alpha1.ChangeWorkloadSuccess {
+			verified[record.Of] = record.Observed
+		}
 		next := write.Released
 		if next == nil || write.Verb == "delete" || !slices.Contains(system.OptedIn, write.Namespace) {
 			continue
@@ -93,7 +97,7 @@ func Frozen(writes []history.Write, system System) Result {
 			}
 		case wasParked:
 			result.Observations++
-			if !next.Paused {
+			if !next.Paused && verified[next.UID] != next.Release {
 				result.violated("release %d, which is parked, started during a freeze: %s", next.Release, at(write))
 			}
 		}

@@ -68,6 +68,7 @@ func TestFrozenLetsThroughWhatAFreezeDoesNotConcern(t *testing.T) {
 	for name, story := range map[string]*story{
 		"a parked one":                 on().deployment("admin", releases(true)),
 		"one that starts after it":     on().deployment("admin", releases(true)).thaw().deployment("operator", releases(false)),
+		"one that is verified already": on().deployment("admin", releases(true)).record("b", 2, "Success", "AllPodsPassed", 1, 1).deployment("operator", releases(false)),
 		"one after a freeze":           on().thaw().deployment("admin", releases(false)),
 		"one after a freeze is off":    on().freeze("Park", false).deployment("admin", releases(false)),
 		"one right after it began":     firstReleased().freeze("Park", true).after(9*time.Second).deployment("admin", releases(false)),
