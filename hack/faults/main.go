@@ -55,7 +55,7 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 			if h.stopScraping != nil {
 				h.stopScraping()
 			}
-			err = errors.Join(err, h.Lab.Close(ctx))
+			err = errors.Join(err, h.Close(ctx))
 		}
 	}()
 	for _, checked := range []bool{false, true} {

@@ -50,7 +50,7 @@ func (p plan) String() string {
 }
 
 // MarshalText names a plan in the file of results.
-func (p plan) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p plan) MarshalText() ([]byte, error) { return []byte(p.String()), nil } //nolint:unparam // encoding.TextMarshaler
 
 // classTrouble is the class of all troubles.
 const classTrouble = "trouble"

@@ -60,49 +60,66 @@ func (f freezes) strictest(write history.Write, system System) (strictest appv1a
 	return strictest
 }
 
+// freezing is the state of the checker of freezes.
+type freezing struct {
+	Result
+	system System
+	on     freezes
+	before map[string]*history.Released // by the UID of the workload
+	// parked is the release that was parked, verified the last one that was verified, by the UID of the workload.
+	parked, verified map[string]int64
+}
+
 // Frozen reports whether a release that a user makes during a freeze starts neither then nor while the freeze is on, unless it passes by a
 // BreakGlass, or all pods run its version already and passed; and whether none is admitted during a freeze that denies.
 func Frozen(writes []history.Write, system System) Result {
-	var result Result
-	on, before := freezes{}, map[string]*history.Released{}
-	parked := map[string]int64{}   // the release that was parked, by the UID of the workload
-	verified := map[string]int64{} // and the last one that was verified
+	f := freezing{system: system, on: freezes{}, before: map[string]*history.Released{}, parked: map[string]int64{}, verified: map[string]int64{}}
 	for _, write := range writes {
-		on.note(write)
+		f.on.note(write)
 		if record := write.Workload; record != nil && record.Status == appv1alpha1.ChangeWorkloadSuccess {
-			verified[record.Of] = record.Observed
+			f.verified[record.Of] = record.Observed
 		}
-		next := write.Released
-		if next == nil || write.Verb == "delete" || !slices.Contains(system.OptedIn, write.Namespace) {
-			continue
-		}
-		old := before[next.UID]
-		before[next.UID] = next
-		wasParked, released := parked[next.UID] == next.Release, old == nil || old.Template != next.Template
-		if !next.Paused {
-			delete(parked, next.UID)
-		}
-		strictest := on.strictest(write, system)
-		switch {
-		case strictest == "" || next.Pass != nil:
-		case released && write.User == system.Operator: // a rollback always passes
-		case released:
-			result.Observations++
-			if strictest == appv1alpha1.FreezeDeny {
-				result.violated("release %d was admitted during a freeze that denies: %s", next.Release, at(write))
-			} else if !next.Paused {
-				result.violated("release %d was admitted during a freeze, and isn't parked: %s", next.Release, at(write))
-			} else {
-				parked[next.UID] = next.Release
-			}
-		case wasParked:
-			result.Observations++
-			if !next.Paused && verified[next.UID] != next.Release {
-				result.violated("release %d, which is parked, started during a freeze: %s", next.Release, at(write))
-			}
+		if write.Released != nil && write.Verb != "delete" && slices.Contains(system.OptedIn, write.Namespace) {
+			f.take(write)
 		}
 	}
-	return result
+	return f.Result
+}
+
+// take judges a write of a workload.
+func (f *freezing) take(write history.Write) {
+	next := write.Released
+	old := f.before[next.UID]
+	f.before[next.UID] = next
+	wasParked, released := f.parked[next.UID] == next.Release, old == nil || old.Template != next.Template
+	if !next.Paused {
+		delete(f.parked, next.UID)
+	}
+	strictest := f.on.strictest(write, f.system)
+	switch {
+	case strictest == "" || next.Pass != nil:
+	case released && write.User == f.system.Operator: // a rollback always passes
+	case released:
+		f.admitted(write, strictest)
+	case wasParked:
+		f.Observations++
+		if !next.Paused && f.verified[next.UID] != next.Release {
+			f.violated("release %d, which is parked, started during a freeze: %s", next.Release, at(write))
+		}
+	}
+}
+
+// admitted judges a release that was admitted during a freeze.
+func (f *freezing) admitted(write history.Write, strictest appv1alpha1.FreezeAction) {
+	f.Observations++
+	switch next := write.Released; {
+	case strictest == appv1alpha1.FreezeDeny:
+		f.violated("release %d was admitted during a freeze that denies: %s", next.Release, at(write))
+	case !next.Paused:
+		f.violated("release %d was admitted during a freeze, and isn't parked: %s", next.Release, at(write))
+	default:
+		f.parked[next.UID] = next.Release
+	}
 }
 
 // Approved reports whether no release of the namespaces whose steps need an approval did them all without that of a user other than its author.

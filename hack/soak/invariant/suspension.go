@@ -41,11 +41,9 @@ func Suspension(writes []history.Write, system System) Result {
 	var result Result
 	before := map[string]*history.Released{}
 	outcomes := map[string]outcome{} // of a workload's UID and a version
-	glasses := map[string]bool{}     // those that let a suspended workload pass, by namespace and name
+	passes := glasses{}
 	for _, write := range writes {
-		if glass := write.Glass; glass != nil && slices.Contains(glass.Overrides, appv1alpha1.OverrideSuspension) {
-			glasses[write.Namespace+"/"+glass.Name] = true
-		}
+		passes.note(write)
 		if workload := write.Workload; workload != nil {
 			settle(outcomes, workload, write.Time)
 		}
@@ -65,8 +63,7 @@ func Suspension(writes []history.Write, system System) Result {
 			continue
 		}
 		result.Observations++
-		passes := next.Pass != nil && glasses[write.Namespace+"/"+next.Pass.Name]
-		if old.Template == next.Template && old.Version == next.Version || passes {
+		if old.Template == next.Template && old.Version == next.Version || passes.by(write) {
 			continue
 		}
 		if reason := unauthorised(write, old, next, outcomes[next.UID+next.Version], system); reason != "" {
@@ -74,6 +71,21 @@ func Suspension(writes []history.Write, system System) Result {
 		}
 	}
 	return result
+}
+
+// glasses are the BreakGlasses that let a suspended workload pass, by namespace and name.
+type glasses map[string]bool
+
+func (g glasses) note(write history.Write) {
+	if glass := write.Glass; glass != nil && slices.Contains(glass.Overrides, appv1alpha1.OverrideSuspension) {
+		g[write.Namespace+"/"+glass.Name] = true
+	}
+}
+
+// by reports whether a release passed by one of them.
+func (g glasses) by(write history.Write) bool {
+	pass := write.Released.Pass
+	return pass != nil && g[write.Namespace+"/"+pass.Name]
 }
 
 // settle records the outcome of a release.
