@@ -42,6 +42,8 @@ const (
 	// settleDeadline is twice the longest wait of the operator for a verdict, restDeadline twice the longest delay of a
 	// write, and goneDeadline three times as long as a deletion may wait for the server.
 	settleDeadline, restDeadline, goneDeadline = 16 * time.Minute, 4 * time.Minute, 3 * time.Minute
+	// gateDeadline is longer than the operator keeps the ReleaseGate of a namespace whose pods still had gates when its last policy was deleted.
+	gateDeadline = 6 * time.Minute
 	// restWindow is how long nothing may be written.
 	restWindow = 20 * time.Second
 	lookEvery  = time.Second
@@ -145,15 +147,15 @@ func (s *soak) drain(ctx context.Context) invariant.Result {
 		workloads, left = append(workloads, s.actor.named(plan.Action{Of: of})), append(left, s.listOf(of))
 	}
 	policies := []client.Object{&appv1alpha1.ReleasePolicy{}, &appv1alpha1.VerificationPolicy{}, &appv1alpha1.BreakGlass{}, &appv1alpha1.ChangeApproval{}}
-	violations := s.remove(ctx, workloads, left)
+	violations := s.remove(ctx, workloads, left, goneDeadline)
 	if len(violations) == 0 {
-		violations = s.remove(ctx, policies, []client.ObjectList{&appv1alpha1.ReleaseGateList{}})
+		violations = s.remove(ctx, policies, []client.ObjectList{&appv1alpha1.ReleaseGateList{}}, gateDeadline)
 	}
 	return invariant.Result{Observations: 1, Violations: violations}
 }
 
 // remove deletes what users have created of some kinds, and waits until the lists are empty.
-func (s *soak) remove(ctx context.Context, kinds []client.Object, lists []client.ObjectList) []string {
+func (s *soak) remove(ctx context.Context, kinds []client.Object, lists []client.ObjectList, deadline time.Duration) []string {
 	for _, namespace := range append(optedIn(), outside) {
 		for _, kind := range kinds {
 			if err := s.lab.Kube.DeleteAllOf(ctx, kind, client.InNamespace(namespace), client.PropagationPolicy("Background")); err != nil {
@@ -161,7 +163,7 @@ func (s *soak) remove(ctx context.Context, kinds []client.Object, lists []client
 			}
 		}
 	}
-	return s.await(ctx, goneDeadline, func() ([]string, error) {
+	return s.await(ctx, deadline, func() ([]string, error) {
 		var left []string
 		for _, list := range lists {
 			if err := s.lab.Kube.List(ctx, list); err != nil {
