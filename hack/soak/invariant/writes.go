@@ -84,6 +84,9 @@ func only(write history.Write) bool {
 	allowed := []string{"metadata.labels", "metadata.annotations", "spec.schedulingGates", "metadata.resourceVersion", "metadata.uid"}
 	if write.Subresource == "status" {
 		allowed = []string{"status.conditions", "metadata.resourceVersion", "metadata.uid"}
+		if write.Pod != nil && write.Pod.Kind == "StatefulSet" { // one that waits at its gate fails, to come back with another revision
+			allowed = append(allowed, "status.phase", "status.reason", "status.message")
+		}
 	}
 	return write.Verb == "patch" && !slices.ContainsFunc(write.Touched, func(field string) bool { return !slices.Contains(allowed, field) })
 }

@@ -36,6 +36,13 @@ func TestPodsLetsTheOperatorLabelPodsAndPatchDeployments(t *testing.T) {
 	g.Expect(invariant.Pods(byOperator("patch", "deployments", "", "metadata.labels"), system()).Violations).To(BeEmpty())
 	g.Expect(invariant.Pods(byOperator("patch", "pods", "", "metadata.annotations", "spec.schedulingGates"), system()).Violations).To(BeEmpty(), "it opens a gate")
 	g.Expect(invariant.Pods(byOperator("patch", "pods", "status", "status.conditions"), system()).Violations).To(BeEmpty(), "it lets traffic in")
+	returned := func(kind string) []string {
+		writes := byOperator("patch", "pods", "status", "status.phase", "status.reason", "status.message")
+		writes[0].Pod = &history.Pod{UID: "x", Kind: kind}
+		return invariant.Pods(writes, system()).Violations
+	}
+	g.Expect(returned("StatefulSet")).To(BeEmpty(), "it waits at its gate")
+	g.Expect(returned("ReplicaSet")).To(HaveLen(1))
 	deleted := func(kind string) []string {
 		pod := history.Pod{UID: "x", Kind: kind}
 		return invariant.Pods(newStory().write(history.Write{User: "kubelet", Resource: "pods", Pod: &pod}).
