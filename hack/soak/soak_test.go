@@ -176,4 +176,5 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty(), "a user paused it")
 	_ = unstructured.SetNestedField(deployment.Object, "2", "metadata", "annotations", "altershield.defense.antgroup.com/held")
 	g.Expect(settled(2, "Success", "AllPodsPassed")).To(Equal("release 2 of Deployment shop/cart is verified, but the operator holds its rollout"))
+	g.Expect(settled(2, "Success", "NoReplicas")).To(BeEmpty(), "its steps go on once it has some")
 }

@@ -69,7 +69,9 @@ func (p Present) left(record *appv1alpha1.ChangeWorkload) string {
 	if record.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
 		return ""
 	}
-	if record.Status.Status == appv1alpha1.ChangeWorkloadSuccess && decide.HoldOf(p.Workload, p.Paused, record.Spec.Release).IsHeld() {
+	verified := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionVerified)
+	isVerified := verified != nil && verified.Reason == appv1alpha1.ReasonAllPodsPassed // one without replicas goes on with its steps later
+	if isVerified && decide.HoldOf(p.Workload, p.Paused, record.Spec.Release).IsHeld() {
 		return "is verified, but the operator holds its rollout"
 	}
 	if meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionPaced) {
