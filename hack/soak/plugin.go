@@ -61,7 +61,7 @@ func (p *plugin) next(workload string) string {
 	return next.answer
 }
 
-// slowAnswer is longer than the interval of a policy, and shorter than the operator waits for an answer.
+// slowAnswer is shorter than the operator waits for an answer.
 const slowAnswer = 2 * time.Second
 
 // ServeHTTP answers a question, and that it is there.

@@ -43,7 +43,7 @@ func (a *actor) prepare(ctx context.Context) (err error) {
 	if a.intruder, err = a.intruderClient(ctx); err != nil {
 		return err
 	}
-	impersonating := rest.CopyConfig(a.lab.Plane.Config())
+	impersonating := a.lab.Plane.Config()
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: approver, Groups: []string{"system:masters"}}
 	if a.approver, err = client.New(impersonating, client.Options{Scheme: a.lab.Kube.Scheme()}); err != nil {
 		return err

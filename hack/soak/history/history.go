@@ -64,7 +64,7 @@ type Released struct {
 	Release           int64
 	// Generation is the generation of its spec.
 	Generation int64
-	// Paused reports whether its rollout is held, by whomever.
+	// Paused reports whether its rollout is held, by the operator or a user.
 	Paused bool
 	// Suspended reports whether it has the label suspend, MayPass whether it has ignored-suspend, or the write set it.
 	Suspended, MayPass bool

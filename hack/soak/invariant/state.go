@@ -33,7 +33,7 @@ import (
 // Present is the state of a workload.
 type Present struct {
 	Workload *unstructured.Unstructured
-	// Paused reports whether its rollout is held, by whomever.
+	// Paused reports whether its rollout is held, by the operator or a user.
 	Paused bool
 	// Records and Pods are those of its namespace.
 	Records []appv1alpha1.ChangeWorkload
