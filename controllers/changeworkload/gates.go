@@ -21,8 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +41,12 @@ import (
 
 // Lists the pods of a paced release on the API server before more of them run.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// Looks whether a StatefulSet that runs the pods of a declared kind has its next release, before pods of the superseded one are replaced.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+
+// returnWait is the time after which pods at gates of a superseded release are looked at again that come back with another revision once their
+// StatefulSet has it. The cache may not hold that, and so there may be no event.
+const returnWait = 5 * time.Second
 
 // observeSuperseded looks for closed gates of a release that was rolled out in steps: its pods serve until those of the next one replace
 // them.
@@ -46,28 +55,44 @@ func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.
 	if err != nil {
 		return err
 	}
-	return r.observeGates(ctx, record, result, revisions)
+	for i := range revisions {
+		if pods := &revisions[i].Pods; pods.Label == appv1alpha1.LabelVersion { // the kind shows the present release only
+			revisions[i].Version, pods.Value = record.Spec.Reversion, record.Spec.Reversion
+		}
+	}
+	waiting, err := r.observeGates(ctx, record, result, revisions)
+	_, numbers := result.kind.(workload.Parker)
+	if !numbers && slices.ContainsFunc(waiting, func(pod corev1.Pod) bool { return r.numbering(&pod) != nil }) {
+		result.finishing = returnWait
+	}
+	return err
 }
 
 // observeGates looks for closed gates of the pods of a release: those of several revisions, if the template was changed without the
-// webhooks.
-func (r *Reconciler) observeGates(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision) error {
+// webhooks. It returns the pods that wait at one.
+func (r *Reconciler) observeGates(
+	ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision,
+) (waiting []corev1.Pod, err error) {
 	var of []decide.PodsOf
-	closed := false
 	for _, revision := range revisions {
 		if revision.Version != record.Spec.Reversion {
 			continue
 		}
 		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, revision.Pods)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		of, closed = append(of, revision.Pods), closed || slices.ContainsFunc(pods, isGated)
+		of = append(of, revision.Pods)
+		for i := range pods {
+			if isGated(pods[i]) {
+				waiting = append(waiting, pods[i])
+			}
+		}
 	}
-	if closed {
+	if len(waiting) > 0 {
 		result.gated = of
 	}
-	return nil
+	return waiting, nil
 }
 
 func isGated(pod corev1.Pod) bool { return decide.Gated(&pod) != decide.GateOpen }
@@ -90,7 +115,11 @@ func (r *Reconciler) openGates(ctx context.Context, record *appv1alpha1.ChangeWo
 		return err
 	}
 	why := whyOpened(record)
-	if surplus := scene.surplus(ordinals, pods, decision); len(surplus) > 0 {
+	surplus, err := r.surplus(ctx, scene, ordinals, pods, decision)
+	if err != nil {
+		return err
+	}
+	if len(surplus) > 0 {
 		return r.returnPods(ctx, record, surplus, why)
 	}
 	coming := int32(0)
@@ -120,15 +149,64 @@ func whyOpened(record *appv1alpha1.ChangeWorkload) string {
 // mayHaveToOpen reports whether gates are closed that are to be opened, or whose pods may be surplus.
 func (s *scene) mayHaveToOpen(decision decide.Decision) bool {
 	_, numbered := workload.OrdinalsOf(s.kind, s.owner)
-	return len(s.gated) > 0 && (s.Current || s.Superseded) && (decision.Let > 0 || numbered)
+	return len(s.gated) > 0 && (s.Superseded || s.Current && (decision.Let > 0 || numbered))
 }
 
-// surplus returns the pods at gates that are to come back with another revision, while no further pods of the release come.
-func (s *scene) surplus(ordinals *decide.Ordinals, pods []corev1.Pod, decision decide.Decision) []*corev1.Pod {
-	if ordinals == nil || s.Current && !decision.Rest && decision.Let > 0 {
+// surplus returns the pods at gates that are to come back with another revision, while no further pods of the release come. A workload that
+// doesn't number its pods may have those of StatefulSets, which replace them by pods of the next release.
+func (r *Reconciler) surplus(ctx context.Context, scene *scene, ordinals *decide.Ordinals, pods []corev1.Pod, decision decide.Decision) ([]*corev1.Pod, error) {
+	switch {
+	case scene.Current && !decision.Rest && decision.Let > 0:
+		return nil, nil
+	case ordinals != nil:
+		return ordinals.PodsToReturn(pods), nil
+	case scene.Current:
+		return nil, nil
+	}
+	var surplus []*corev1.Pod
+	known := map[types.UID]decide.Ordinals{}
+	for i := range pods {
+		owner := r.numbering(&pods[i])
+		if owner == nil {
+			continue
+		}
+		ordinals, found := known[owner.UID]
+		if !found {
+			var err error
+			if ordinals, err = r.liveOrdinals(ctx, pods[i].Namespace, owner); err != nil {
+				return nil, err
+			}
+			known[owner.UID] = ordinals
+		}
+		surplus = append(surplus, ordinals.PodsToReturn(pods[i:i+1])...)
+	}
+	return surplus, nil
+}
+
+// numbering returns the controller of a pod that numbers its pods, nil where it has none.
+func (r *Reconciler) numbering(pod *corev1.Pod) *metav1.OwnerReference {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
 		return nil
 	}
-	return ordinals.PodsToReturn(pods)
+	if _, numbers := r.Kinds.Snapshot().Of(owner).(workload.Parker); !numbers {
+		return nil
+	}
+	return owner
+}
+
+// liveOrdinals returns how a controller on the API server replaces its pods, as one that has observed nothing if it is gone.
+func (r *Reconciler) liveOrdinals(ctx context.Context, namespace string, owner *metav1.OwnerReference) (decide.Ordinals, error) {
+	kind := r.Kinds.Snapshot().Of(owner)
+	object, key := kind.New(), client.ObjectKey{Namespace: namespace, Name: owner.Name}
+	if err := r.Live.Get(ctx, key, object); err != nil {
+		return decide.Ordinals{}, client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", owner.Kind, key, err))
+	}
+	if object.GetUID() != owner.UID {
+		return decide.Ordinals{}, nil
+	}
+	ordinals, _ := workload.OrdinalsOf(kind, object)
+	return ordinals, nil
 }
 
 // returnPods has pods that wait at gates replaced by others.

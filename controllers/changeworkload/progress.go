@@ -78,7 +78,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		}
 	}
 	if unseen || slices.ContainsFunc(pods, isGated) {
-		if err := r.observeGates(ctx, workload, result, revisions); err != nil {
+		if _, err := r.observeGates(ctx, workload, result, revisions); err != nil {
 			return err
 		}
 	}

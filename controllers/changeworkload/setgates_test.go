@@ -17,9 +17,11 @@ limitations under the License.
 package changeworkload
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,7 +31,11 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
@@ -62,11 +68,29 @@ func setPod(text string) *corev1.Pod {
 	return pod
 }
 
+// numbered returns the ordinals of the pods whose gate is open, and of those that were returned.
+func (p *plane) numbered(pods string) (open, returned []string) {
+	p.t.Helper()
+	for text := range strings.FieldsSeq(pods) {
+		var pod corev1.Pod
+		index := strings.TrimSuffix(text, "!")
+		NewWithT(p.t).Expect(p.api.Get(p.t.Context(), client.ObjectKey{Namespace: "default", Name: "web-" + index}, &pod)).To(Succeed())
+		switch {
+		case pod.Status.Phase == "Failed":
+			returned = append(returned, index)
+		case decide.Gated(&pod) == decide.GateOpen:
+			open = append(open, index)
+		}
+	}
+	return open, returned
+}
+
+func partitionOf(partition int32) func(*appsv1.StatefulSet) {
+	return func(set *appsv1.StatefulSet) { set.Spec.UpdateStrategy.RollingUpdate.Partition = &partition }
+}
+
 // Pods that a StatefulSet gains while its pods are replaced start by the step, or come back at the version before.
 func TestOpenGatesOfAStatefulSet(t *testing.T) {
-	partition := func(partition int32) func(*appsv1.StatefulSet) {
-		return func(set *appsv1.StatefulSet) { set.Spec.UpdateStrategy.RollingUpdate.Partition = &partition }
-	}
 	unseen := func(set *appsv1.StatefulSet) { set.Status.ObservedGeneration = 3 }
 	superseded := func(set *appsv1.StatefulSet) {
 		set.Annotations = map[string]string{"altershield.defense.antgroup.com/release": "3"}
@@ -81,14 +105,14 @@ func TestOpenGatesOfAStatefulSet(t *testing.T) {
 		open, returned string
 	}{
 		{name: "as many as the step lets run", pods: "18 19 20! 21! 22!", decision: decide.Decision{Let: 4}, open: "18 19 20 21"},
-		{name: "none beside those that the partition lets come", pods: "18 19 20! 21!", set: partition(37), decision: decide.Decision{Let: 6}, open: "18 19 20"},
+		{name: "none beside those that the partition lets come", pods: "18 19 20! 21!", set: partitionOf(37), decision: decide.Decision{Let: 6}, open: "18 19 20"},
 		{name: "none beside those that it may still let come", pods: "18 19 20!", set: unseen, decision: decide.Decision{Let: 5}, open: "18 19"},
 		{name: "all others wait while the step goes on", pods: "18 19 20!", decision: decide.Decision{Let: 2}, open: "18 19"},
 		{name: "and come back as before once it waits", pods: "18 19 20! 21!", decision: decide.Decision{Let: 2, Rest: true}, open: "18 19", returned: "20 21"},
 		{name: "or once a pod failed", pods: "18 19 20!", decision: decide.Decision{}, open: "18 19", returned: "20"},
-		{name: "not while they would come back as they are", pods: "18 19 20!", set: partition(20), decision: decide.Decision{}, open: "18 19"},
+		{name: "not while they would come back as they are", pods: "18 19 20!", set: partitionOf(20), decision: decide.Decision{}, open: "18 19"},
 		{name: "not before the controller knows the partition", pods: "18 19 20!", set: unseen, decision: decide.Decision{}, open: "18 19"},
-		{name: "all in the end", pods: "18 19 20! 21!", set: partition(0), decision: decide.Decision{Let: decide.LetAll}, open: "18 19 20 21"},
+		{name: "all in the end", pods: "18 19 20! 21!", set: partitionOf(0), decision: decide.Decision{Let: decide.LetAll}, open: "18 19 20 21"},
 		{name: "all in the end, whatever the controller knows", pods: "18 19 20!", set: unseen, decision: decide.Decision{Let: decide.LetAll}, open: "18 19 20"},
 		{name: "those of a release that was superseded come back with the next one", pods: "18 19 20! 21!", set: superseded, decision: decide.Decision{Let: 3}, superseded: true,
 			open: "18 19", returned: "20 21"},
@@ -107,19 +131,65 @@ func TestOpenGatesOfAStatefulSet(t *testing.T) {
 			seen := &scene{kind: statefulset.Kind{}, owner: set, gated: []decide.PodsOf{{Owner: types.UID("s-1"), Label: "controller-revision-hash", Value: "web-b"}},
 				Observation: decide.Observation{Kind: "StatefulSet", Current: !row.superseded, Superseded: row.superseded, OptedIn: true}}
 			g.Expect(p.openGates(t.Context(), recordAt(2, version, "Running", "Paced"), seen, row.decision)).To(Succeed())
-			var open, returned []string
-			for text := range strings.FieldsSeq(row.pods) {
-				var pod corev1.Pod
-				index := strings.TrimSuffix(text, "!")
-				g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "web-" + index}, &pod)).To(Succeed())
-				switch {
-				case pod.Status.Phase == "Failed":
-					returned = append(returned, index)
-				case decide.Gated(&pod) == decide.GateOpen:
-					open = append(open, index)
-				}
-			}
+			open, returned := p.numbered(row.pods)
 			g.Expect(fmt.Sprint(open, returned)).To(Equal(fmt.Sprint(strings.Fields(row.open), strings.Fields(row.returned))))
+		})
+	}
+}
+
+// forgetful is a kind that shows the present release only, like a declared one, and runs its pods in StatefulSets.
+type forgetful struct{ deployment.Kind }
+
+func (forgetful) Revisions(_ context.Context, _ client.Reader, object client.Object) ([]decide.Revision, error) {
+	release := decide.ReleaseOf(object)
+	return []decide.Revision{{Version: release.Version, Number: release.Number, Pods: decide.PodsOf{
+		Owner: object.GetUID(), Through: []types.UID{"s-1"}, Label: "admission-webhook-altershield.antgroup.com/version", Value: release.Version,
+	}}}, nil
+}
+
+// A StatefulSet with OrderedReady replaces no pod while another one waits at a gate that nothing opens any more.
+func TestReconcileReturnsPodsOfASupersededReleaseToTheirStatefulSet(t *testing.T) {
+	const pods = "18 19 20! 21!"
+	for _, row := range []struct {
+		name string
+		set  func(*appsv1.StatefulSet)
+		// returned are the ordinals of the pods that come back.
+		returned string
+	}{
+		{name: "which replaces them", set: func(set *appsv1.StatefulSet) { set.Status.UpdateRevision = "web-c" }, returned: "20 21"},
+		{name: "which replaces those from its partition on", set: func(set *appsv1.StatefulSet) {
+			set.Status.CurrentRevision, set.Status.UpdateRevision = "web-b", "web-c"
+			set.Spec.UpdateStrategy.RollingUpdate.Partition = ptr.To[int32](21)
+		}, returned: "21"},
+		{name: "but not before it has the next release", set: func(*appsv1.StatefulSet) {}},
+		{name: "but not before its controller has seen that", set: func(set *appsv1.StatefulSet) {
+			set.Status.UpdateRevision, set.Status.ObservedGeneration = "web-c", 3
+		}},
+		{name: "but not to another one of the name", set: func(set *appsv1.StatefulSet) { set.Status.UpdateRevision, set.UID = "web-c", "s-2" }},
+		{name: "but not to one that is gone"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := sleepOf(40, func(deployment *appsv1.Deployment) {
+				deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+			})
+			objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+			record := recordAt(2, version, "Running", "Superseded")
+			record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 2, Progress: "1/2"}
+			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
+			objects = append(objects, record, testkit.ControlledKind("deployments.apps", "Enforce"))
+			for text := range strings.FieldsSeq(pods) {
+				objects = append(objects, setPod(text))
+			}
+			if row.set != nil {
+				objects = append(objects, gatedSet(func(set *appsv1.StatefulSet) { set.Annotations = nil }, partitionOf(0), row.set))
+			}
+			p := newPlane(t, objects, nil)
+			p.Kinds = workload.Registry{forgetful{}, statefulset.Kind{}}
+			g.Expect(p.reconcile().RequeueAfter).To(Equal(5*time.Second), "the others are looked at again")
+			open, returned := p.numbered(pods)
+			g.Expect(fmt.Sprint(open, returned)).To(Equal(fmt.Sprint([]string{"18", "19"}, strings.Fields(row.returned))))
 		})
 	}
 }
