@@ -69,8 +69,8 @@ test: assets ## Run all but the slow tests: unit and component tests, and system
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
 
 .PHONY: test-compile
-test-compile: ## Compile the dependencies of the tests, so that `make test` finds a warm cache.
-	CGO_ENABLED=0 go build ./...
+test-compile: ## Compile the tests and all that they need, without linking programs, so that `make test` finds a warm cache.
+	@CGO_ENABLED=0 go list -export -test ./... >/dev/null
 
 .PHONY: test-oldest
 test-oldest: ## Run the system tests of `make test` on the oldest tested Kubernetes, 1.33.
