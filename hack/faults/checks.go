@@ -83,7 +83,7 @@ type front struct {
 // withSource returns a play with a VerificationSource of its own, so that others don't lose theirs.
 func withSource(play step) step {
 	return func(ctx context.Context, s *stage) error {
-		s.source = &front{address: anyPort}
+		s.source = &front{address: lab.AnyPort}
 		if err := s.find(ctx); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *stage) asking(ctx context.Context, kind appv1alpha1.SourceType, address
 func (s *stage) find(ctx context.Context) (err error) {
 	serving, stop := context.WithCancel(ctx)
 	s.source.close = stop
-	s.source.address, err = serve(serving, http.Handler(s.calls), s.source.address, "")
+	s.source.address, err = lab.ServeHTTP(serving, http.Handler(s.calls), s.source.address, "")
 	return err
 }
 

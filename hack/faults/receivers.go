@@ -102,7 +102,7 @@ func withPlugin(play step) step {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		s.asker = &asker{}
-		address, err := serve(ctx, s.asker, anyPort, "")
+		address, err := lab.ServeHTTP(ctx, s.asker, lab.AnyPort, "")
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func withReceiver(play step) step {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		s.inbox = &inbox{}
-		address, err := serve(ctx, s.inbox, anyPort, s.dir)
+		address, err := lab.ServeHTTP(ctx, s.inbox, lab.AnyPort, s.dir)
 		if err != nil {
 			return err
 		}

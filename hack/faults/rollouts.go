@@ -31,7 +31,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -97,27 +96,22 @@ func repairedSet(ctx context.Context, s *stage) error {
 
 func createStatefulSet(replicas int32) step {
 	return func(ctx context.Context, s *stage) error {
-		like := lab.Deployment(s.namespace, workloadName, replicas)
-		return s.created(ctx, &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
-			Replicas: ptr.To(replicas), Selector: like.Spec.Selector, Template: like.Spec.Template,
-		}})
+		return s.created(ctx, lab.StatefulSet(s.namespace, workloadName, replicas))
 	}
 }
 
 // createDaemonSet creates a DaemonSet with one pod on each of some nodes.
 func createDaemonSet(annotations map[string]string) step {
 	return func(ctx context.Context, s *stage) error {
-		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
-		like.Annotations = annotations
+		set := lab.DaemonSet(s.namespace, workloadName)
+		set.Annotations = annotations
 		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1", "node-2", "node-3"}},
 		}}
-		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		set.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
 		}}
-		return s.created(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
-			Selector: like.Spec.Selector, Template: like.Spec.Template,
-		}})
+		return s.created(ctx, set)
 	}
 }
 

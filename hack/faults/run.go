@@ -17,14 +17,10 @@ limitations under the License.
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,6 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -51,11 +48,8 @@ import (
 // stuckAfter is how long pods may take to run before their release is rolled back: much longer than good ones take here.
 const stuckAfter = 8 * time.Second
 
-const (
-	// The checks of the test server take so long that a rollout is over when its last batch fails.
-	preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
-	headerTimeout       = 10 * time.Second
-)
+// The checks of the test server take so long that a rollout is over when its last batch fails.
+const preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
 
 // start starts the proxies, and the manager behind them.
 func (h *half) start(ctx context.Context) error {
@@ -84,7 +78,7 @@ func (h *half) start(ctx context.Context) error {
 	}
 	var args []string
 	if h.checked {
-		address, err := serve(ctx, h.calls, anyPort, "")
+		address, err := lab.ServeHTTP(ctx, h.calls, lab.AnyPort, "")
 		if err != nil {
 			return err
 		}
@@ -98,7 +92,7 @@ func (h *half) start(ctx context.Context) error {
 	}
 	h.keeper.operator = h.Operator
 	if h.checked {
-		address, err := serve(ctx, relay{ctx, h.Operator.CallbackURL()}, anyPort, "")
+		address, err := lab.ServeHTTP(ctx, relay{ctx, h.Operator.CallbackURL()}, lab.AnyPort, "")
 		if err != nil {
 			return err
 		}
@@ -108,7 +102,11 @@ func (h *half) start(ctx context.Context) error {
 		return err
 	}
 	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
-	return errors.Join(h.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.enforced(ctx))
+	var kinds []workload.Kind
+	for _, scenario := range h.scenarios {
+		kinds = append(kinds, scenario.kind)
+	}
+	return errors.Join(h.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.Enforced(ctx, kinds...))
 }
 
 // permit grants the manager the permissions of a component.
@@ -118,21 +116,6 @@ func (h *half) permit(ctx context.Context, component string) error {
 		return fmt.Errorf("reading the role of the component %s: %w", component, err)
 	}
 	return h.Apply(ctx, role, cluster.WebhookEndpoint{})
-}
-
-// enforced waits until the workloads of all scenarios are under change control.
-func (h *half) enforced(ctx context.Context) error {
-	for _, scenario := range h.scenarios {
-		kind := &appv1alpha1.ControlledKind{}
-		kind.Name = workload.ControlledKindName(scenario.kind)
-		enforced := func() error {
-			return cmp.Or(readyIn(&kind.Status.Conditions)(), expect(kind.Spec.Mode == appv1alpha1.ModeEnforce, "its mode is %q", kind.Spec.Mode))
-		}
-		if err := h.usable(ctx, kind, enforced); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // usable waits until an object is what the manager makes of a usable one. Fields that the manager removes keep their values here.
@@ -161,7 +144,7 @@ func (h *half) called(ctx context.Context) (address string, err error) {
 		return "", err
 	}
 	// A scrape that takes too long ends all series, so the pods are watched.
-	metrics, err := serve(ctx, prometheus.Metrics(h.watched), anyPort, "")
+	metrics, err := lab.ServeHTTP(ctx, prometheus.Metrics(h.watched), lab.AnyPort, "")
 	if err != nil {
 		return "", err
 	}
@@ -187,33 +170,11 @@ func (h *half) proxyAPI(ctx context.Context) (through *cluster.APIEndpoint, err 
 		return nil, fmt.Errorf("trusting the API server: %w", err)
 	}
 	h.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: h.keeper.kill, Transport: transport})
-	address, err := serve(ctx, h.api, anyPort, h.dir)
+	address, err := lab.ServeHTTP(ctx, h.api, lab.AnyPort, h.dir)
 	if err != nil {
 		return nil, err
 	}
 	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: h.authority}, h.inject(ctx)
-}
-
-// anyPort is an address of this machine whose port is free.
-const anyPort = "127.0.0.1:0"
-
-// serve serves HTTP at an address of this machine until the context ends, over TLS if there is a folder with a certificate.
-func serve(ctx context.Context, handler http.Handler, at, certificate string) (address string, err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
-	if err != nil {
-		return "", fmt.Errorf("listen: %w", err)
-	}
-	// The log would only have the faults.
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() { // ends with the context
-		if certificate == "" {
-			_ = server.Serve(listener)
-		} else {
-			_ = server.ServeTLS(listener, filepath.Join(certificate, "tls.crt"), filepath.Join(certificate, "tls.key"))
-		}
-	}()
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return listener.Addr().String(), nil
 }
 
 // keeper kills and restarts the manager. Users write nothing meanwhile, because releases that bypass the webhooks aren't tested here.

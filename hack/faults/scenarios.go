@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -276,14 +275,9 @@ func awaitsApproval(ctx context.Context, s *stage) error {
 // approve approves the present release.
 func approve(ctx context.Context, s *stage) error {
 	return acts("the approval", func(ctx context.Context, s seen) error {
-		approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "approval"}}
-		approval.Spec = appv1alpha1.ChangeApprovalSpec{
-			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: s.name},
-			Version:  s.record.Spec.Reversion, Release: s.record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
-		}
-		config := s.Plane.Config()
-		config.Impersonate = rest.ImpersonationConfig{UserName: "approver", Groups: []string{"system:masters"}} // the author can't approve
-		approver, err := client.New(config, client.Options{Scheme: s.Kube.Scheme()})
+		approval := lab.Approval(s.record, s.kind.GroupVersionKind().GroupKind(), appv1alpha1.DecisionApprove)
+		approval.Name = "approval" // of which there is one, also if this is repeated
+		approver, err := s.As("approver")
 		if err != nil {
 			return err
 		}

@@ -196,7 +196,7 @@ func createInjected(ctx context.Context, s *stage) error {
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
 func (h *half) inject(ctx context.Context) error {
-	address, err := serve(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, anyPort, h.dir)
+	address, err := lab.ServeHTTP(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, lab.AnyPort, h.dir)
 	if err != nil {
 		return err
 	}

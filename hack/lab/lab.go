@@ -29,12 +29,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
@@ -260,6 +262,22 @@ func (l *Lab) Apply(ctx context.Context, content []byte, webhooks cluster.Webhoo
 		return err
 	}
 	return l.Plane.Apply(ctx, objects, webhooks)
+}
+
+// Enforced waits until kinds are under change control.
+func (l *Lab) Enforced(ctx context.Context, kinds ...workload.Kind) error {
+	return Until(ctx, time.Minute, "the change control of all kinds", func(ctx context.Context) error {
+		for _, kind := range kinds {
+			controlled := &appv1alpha1.ControlledKind{}
+			if err := l.Kube.Get(ctx, client.ObjectKey{Name: workload.ControlledKindName(kind)}, controlled); err != nil {
+				return err
+			}
+			if !workload.IsEnforced(controlled) || !meta.IsStatusConditionTrue(controlled.Status.Conditions, appv1alpha1.ConditionReady) {
+				return fmt.Errorf("ControlledKind %s isn't ready", controlled.Name)
+			}
+		}
+		return nil
+	})
 }
 
 // Declare puts the KubernetesClusters of the samples under control.

@@ -32,8 +32,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
@@ -78,24 +76,6 @@ func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[st
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(bytes.NewReader(content))
-}
-
-// Account creates a service account with the permissions of a ClusterRole, and returns the configuration of its client.
-func (l *Lab) Account(ctx context.Context, name, role string) (*rest.Config, error) {
-	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}
-	for _, object := range []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: account},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: name}},
-		},
-	} {
-		if err := l.Kube.Create(ctx, object); err != nil {
-			return nil, fmt.Errorf("creating the account %s: %w", name, err)
-		}
-	}
-	return l.Plane.ServiceAccountConfig(ctx, account.Namespace, name)
 }
 
 // Profile reads a profile of the manager, such as "heap?gc=1", from the address of its --pprof-bind-address.

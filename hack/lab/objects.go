@@ -66,6 +66,30 @@ func Deployment(namespace, name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
+// StatefulSet returns a StatefulSet of such pods.
+func StatefulSet(namespace, name string, replicas int32) *appsv1.StatefulSet {
+	like := Deployment(namespace, name, replicas)
+	return &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
+		Replicas: like.Spec.Replicas, Selector: like.Spec.Selector, Template: like.Spec.Template,
+	}}
+}
+
+// DaemonSet returns a DaemonSet of such pods.
+func DaemonSet(namespace, name string) *appsv1.DaemonSet {
+	like := Deployment(namespace, name, 0)
+	return &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: like.Spec.Selector, Template: like.Spec.Template}}
+}
+
+// Approval returns a decision on a release.
+func Approval(record *appv1alpha1.ChangeWorkload, kind schema.GroupKind, decision appv1alpha1.ApprovalDecision) *appv1alpha1.ChangeApproval {
+	approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, GenerateName: record.Spec.AppName + "-"}}
+	approval.Spec = appv1alpha1.ChangeApprovalSpec{
+		Workload: appv1alpha1.ReleasedWorkload{Kind: kind.String(), Name: record.Spec.AppName},
+		Version:  record.Spec.Reversion, Release: record.Spec.Release, Decision: decision, Reason: "CHG-4711",
+	}
+	return approval
+}
+
 // Release changes the pod template of a workload by an annotation.
 func (l *Lab) Release(ctx context.Context, kind schema.GroupVersionKind, namespace, name, note string) error {
 	return l.patchTemplate(ctx, kind, namespace, name, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))

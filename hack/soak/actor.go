@@ -26,7 +26,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -198,19 +197,15 @@ func patch(ctx context.Context, writer client.Client, object client.Object, chan
 
 // create creates a workload.
 func (a *actor) create(ctx context.Context, action plan.Action) error {
-	like := lab.Deployment(action.Namespace, action.Name, int32(action.Count))
-	var made client.Object = like
+	replicas := int32(action.Count)
+	var made client.Object = lab.Deployment(action.Namespace, action.Name, replicas)
 	switch action.Of {
 	case plan.StatefulSet:
-		made = &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
-			Replicas: like.Spec.Replicas, Selector: like.Spec.Selector, Template: like.Spec.Template,
-		}}
+		made = lab.StatefulSet(action.Namespace, action.Name, replicas)
 	case plan.DaemonSet:
-		made = &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
-			Selector: like.Spec.Selector, Template: like.Spec.Template,
-		}}
+		made = lab.DaemonSet(action.Namespace, action.Name)
 	case plan.WebApp:
-		made = webapp.New(action.Namespace, action.Name, int32(action.Count))
+		made = webapp.New(action.Namespace, action.Name, replicas)
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(made)
 	if err != nil {

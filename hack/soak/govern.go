@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
@@ -64,7 +65,9 @@ func (a *actor) govern(ctx context.Context, action plan.Action) error {
 	if action.Kind == plan.GoOn {
 		return patch(ctx, a.lab.Kube, a.named(action), fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d:all"}}}`, appv1alpha1.AnnotationGoOn, release.Number))
 	}
-	return a.decide(ctx, action.Of, client.ObjectKeyFromObject(workload), release, appv1alpha1.ApprovalDecision(action.Text))
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: workload.GetNamespace()}}
+	record.Spec = appv1alpha1.ChangeWorkloadSpec{AppName: workload.GetName(), Reversion: release.Version, Release: release.Number}
+	return a.decide(ctx, action.Of, record, appv1alpha1.ApprovalDecision(action.Text))
 }
 
 func governing(namespace string) metav1.ObjectMeta {
@@ -107,11 +110,22 @@ func (a *actor) breakGlass(ctx context.Context, action plan.Action) error {
 // pace gives a namespace a ReleasePolicy, or takes it away.
 func (a *actor) pace(ctx context.Context, namespace, name string) error {
 	policy := &appv1alpha1.ReleasePolicy{ObjectMeta: governing(namespace)}
+	return a.give(ctx, policy, name, func() { policy.Spec = releasePolicy(name) })
+}
+
+// check gives a namespace a VerificationPolicy, or takes it away.
+func (a *actor) check(ctx context.Context, namespace, name string) error {
+	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: governing(namespace)}
+	return a.give(ctx, policy, name, func() { policy.Spec = verificationPolicy(name) })
+}
+
+// give creates or changes a policy, or deletes it where it has no name.
+func (a *actor) give(ctx context.Context, policy client.Object, name string, fill func()) error {
 	if name == "" {
 		return a.lab.Kube.Delete(ctx, policy)
 	}
 	_, err := controllerutil.CreateOrUpdate(ctx, a.lab.Kube, policy, func() error {
-		policy.Spec = releasePolicy(name)
+		fill()
 		return nil
 	})
 	return err
@@ -141,19 +155,6 @@ func releasePolicy(name string) appv1alpha1.ReleasePolicySpec {
 	return spec
 }
 
-// check gives a namespace a VerificationPolicy, or takes it away.
-func (a *actor) check(ctx context.Context, namespace, name string) error {
-	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: governing(namespace)}
-	if name == "" {
-		return a.lab.Kube.Delete(ctx, policy)
-	}
-	_, err := controllerutil.CreateOrUpdate(ctx, a.lab.Kube, policy, func() error {
-		policy.Spec = verificationPolicy(name)
-		return nil
-	})
-	return err
-}
-
 // verificationPolicy returns the VerificationPolicy with a name.
 func verificationPolicy(name string) appv1alpha1.VerificationPolicySpec {
 	health := appv1alpha1.VerificationCheck{Name: "health", Type: appv1alpha1.CheckPodHealth}
@@ -179,16 +180,6 @@ func verificationPolicy(name string) appv1alpha1.VerificationPolicySpec {
 	return spec
 }
 
-// decide approves or denies a release, as a user who isn't its author.
-func (a *actor) decide(ctx context.Context, of plan.Of, key client.ObjectKey, release decide.Release, decision appv1alpha1.ApprovalDecision) error {
-	approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, GenerateName: key.Name + "-"}}
-	approval.Spec = appv1alpha1.ChangeApprovalSpec{
-		Workload: appv1alpha1.ReleasedWorkload{Kind: a.kinds[of].GroupVersionKind().GroupKind().String(), Name: key.Name},
-		Version:  release.Version, Release: release.Number, Decision: decision, Reason: "soak",
-	}
-	return a.approver.Create(ctx, approval)
-}
-
 // release lets all releases go on: it ends the freezes, the denials and the crashes. The policies stay.
 func (a *actor) release(ctx context.Context) error {
 	var failures []error
@@ -200,10 +191,14 @@ func (a *actor) release(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// decide approves or denies a release, as a user who isn't its author.
+func (a *actor) decide(ctx context.Context, of plan.Of, record *appv1alpha1.ChangeWorkload, decision appv1alpha1.ApprovalDecision) error {
+	return a.approver.Create(ctx, lab.Approval(record, a.kinds[of].GroupVersionKind().GroupKind(), decision))
+}
+
 // approve approves a release that waits for that.
 func (a *actor) approve(ctx context.Context, of plan.Of, record *appv1alpha1.ChangeWorkload) error {
-	release := decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
-	err := a.decide(ctx, of, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.AppName}, release, appv1alpha1.DecisionApprove)
+	err := a.decide(ctx, of, record, appv1alpha1.DecisionApprove)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		return nil // it has gone on, or is approved
 	}

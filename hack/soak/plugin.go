@@ -20,11 +20,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
@@ -95,13 +95,7 @@ func (p *plugin) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // servePlugin starts the plug-in, until the context ends.
 func servePlugin(ctx context.Context) (served *plugin, address string, err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, "", fmt.Errorf("start the plug-in: %w", err)
-	}
 	served = &plugin{coming: map[string]coming{}}
-	server := &http.Server{Handler: served, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }() // ends with the context
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return served, "http://" + listener.Addr().String(), nil
+	address, err = lab.ServeHTTP(ctx, served, lab.AnyPort, "")
+	return served, "http://" + address, err
 }

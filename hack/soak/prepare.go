@@ -19,12 +19,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -32,7 +31,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
-	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
@@ -43,9 +41,7 @@ func (a *actor) prepare(ctx context.Context) (err error) {
 	if a.intruder, err = a.intruderClient(ctx); err != nil {
 		return err
 	}
-	impersonating := a.lab.Plane.Config()
-	impersonating.Impersonate = rest.ImpersonationConfig{UserName: approver, Groups: []string{"system:masters"}}
-	if a.approver, err = client.New(impersonating, client.Options{Scheme: a.lab.Kube.Scheme()}); err != nil {
+	if a.approver, err = a.lab.As(approver); err != nil {
 		return err
 	}
 	declared, err := webapp.Kind()
@@ -68,23 +64,7 @@ func (a *actor) prepare(ctx context.Context) (err error) {
 	if err := a.lab.Kube.Create(ctx, source); err != nil {
 		return fmt.Errorf("create the source: %w", err)
 	}
-	return a.enforced(ctx)
-}
-
-// enforced waits until all kinds are under change control.
-func (a *actor) enforced(ctx context.Context) error {
-	return lab.Until(ctx, time.Minute, "the change control of all kinds", func(ctx context.Context) error {
-		for _, kind := range a.kinds {
-			controlled := &appv1alpha1.ControlledKind{}
-			if err := a.lab.Kube.Get(ctx, client.ObjectKey{Name: workload.ControlledKindName(kind)}, controlled); err != nil {
-				return err
-			}
-			if !workload.IsEnforced(controlled) || !meta.IsStatusConditionTrue(controlled.Status.Conditions, appv1alpha1.ConditionReady) {
-				return fmt.Errorf("ControlledKind %s isn't ready", controlled.Name)
-			}
-		}
-		return nil
-	})
+	return a.lab.Enforced(ctx, slices.Collect(maps.Values(a.kinds))...)
 }
 
 // intruderClient returns the client of a user who may only patch workloads.
