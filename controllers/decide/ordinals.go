@@ -201,9 +201,10 @@ func ordinalOf(pod *corev1.Pod) int64 {
 	return number
 }
 
-// readyBy returns when a pod that isn't ready has had its time: from its creation, or from when it stopped being ready.
+// readyBy returns when a pod that isn't ready has had its time: from its creation, from when it stopped being ready, or from
+// when the operator's gate let it in.
 func (p *Patience) readyBy(pod *corev1.Pod) time.Time {
-	since := p.begin(pod)
+	since := laterOf(p.begin(pod), letIn(pod))
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {
 			since = laterOf(since, condition.LastTransitionTime.Time)

@@ -190,6 +190,13 @@ func TestOrdinalsNextStuckCountsTimeSinceItLeads(t *testing.T) {
 	NewWithT(t).Expect(fmt.Sprint(nameOf(next), wait)).To(Equal("40s"))
 }
 
+func TestOrdinalsNextStuckCountsTimeSinceThePodWasLetIn(t *testing.T) {
+	pods := webPods("0a 1a 2a 3c!")
+	letIn(20 * time.Second)(&pods[3])
+	next, wait := rollingWeb().NextStuck(pods, false, decide.Patience{Threshold: time.Minute}, now)
+	NewWithT(t).Expect(fmt.Sprint(nameOf(next), wait)).To(Equal("40s"))
+}
+
 func TestOrdinalsStuckWait(t *testing.T) {
 	for _, row := range []struct {
 		name   string

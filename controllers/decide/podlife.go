@@ -115,13 +115,22 @@ func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
 	return life
 }
 
-// unreadySince returns when a pod stopped to be ready, zero where that is unknown.
+// unreadySince returns when a pod stopped to be ready, zero where that is unknown. One that the operator's gate let in counts from then: until the
+// kubelet has seen that, its condition is still the one from its start.
 func unreadySince(pod *corev1.Pod) time.Time {
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]
 		if condition.Status == corev1.ConditionFalse && condition.Type == readinessOf(pod) {
-			return condition.LastTransitionTime.Time
+			return laterOf(condition.LastTransitionTime.Time, letIn(pod))
 		}
+	}
+	return time.Time{}
+}
+
+// letIn returns when the operator's gate let traffic to a pod, zero where it didn't.
+func letIn(pod *corev1.Pod) time.Time {
+	if opened := trueCondition(pod, appv1alpha1.PodGate); opened != nil {
+		return opened.LastTransitionTime.Time
 	}
 	return time.Time{}
 }
