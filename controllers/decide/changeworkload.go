@@ -190,8 +190,13 @@ func (d *Decision) lookAgain(
 	}
 	if frozen {
 		d.lookIn(thawWait(status, now))
-	} else if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
+		return
+	}
+	if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
 		d.lookIn(leastWait(next.Sub(now)))
+	}
+	if isPaced(status) && seen.isToFreeze(status, workload) { // it isn't parked, as nothing is left to pause
+		d.lookIn(leastWait(seen.Freeze.InForce.Until.Sub(now)))
 	}
 }
 

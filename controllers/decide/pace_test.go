@@ -223,7 +223,16 @@ func TestDecidePaceWaits(t *testing.T) {
 		{"for the end of a freeze that begins later", at1, see(20, inSteps("Gates"), passed(1, 1), withFreeze(func(freeze *decide.Freeze) {
 			freeze.InForce = friday()
 			freeze.InForce.Holds = true
-		})), "True OnHold", "the release is frozen: see the condition Frozen", 1, 0},
+		})), "True OnHold", "the release is frozen: ChangeFreeze ops/friday is on until 2026-11-21T11:00:00Z: no releases on Friday evening", 1, time.Hour},
+		{"for the end of a freeze that begins once all of its pods are there", atStep(3, 20, "Soaking", soakUntil(now)), see(20, inSteps("Gates"), passed(1, 20), func(seen *decide.Observation) {
+			seen.Rolling = false
+			seen.Freeze.InForce = friday()
+			seen.Freeze.InForce.Holds = true
+		}), "True OnHold", "the release is frozen: ChangeFreeze ops/friday is on until 2026-11-21T11:00:00Z: no releases on Friday evening", 3, time.Hour},
+		{"for a user who paused it, also in a freeze", at1, see(20, inSteps("Gates"), paused, withFreeze(func(freeze *decide.Freeze) {
+			freeze.InForce = friday()
+			freeze.InForce.Holds = true
+		})), "True OnHold", "the Deployment is paused: run kubectl rollout resume", 1, time.Hour},
 		{"for its first nodes", at0, see(20, inSteps("Nodes"), hold("held"), paused, func(seen *decide.Observation) {
 			seen.First = &decide.First{Asked: true, Nodes: []string{"a"}, Of: map[types.UID]string{}}
 		}), "True OnHold", "the release waits for its first nodes: see the condition FirstNodes", 0, 0},

@@ -77,7 +77,7 @@ func (o *Observation) isOnHold(
 	switch {
 	case o.isParked():
 		return "the release is parked: see the condition Parked"
-	case frozen, o.isToFreeze(status, workload):
+	case frozen:
 		return "the release is frozen: see the condition Frozen"
 	case first:
 		return "the release waits for its first nodes: see the condition FirstNodes"
@@ -87,6 +87,8 @@ func (o *Observation) isOnHold(
 		return "the " + o.Kind + " has no replicas"
 	case o.Paused && !o.Hold.IsHeld():
 		return fmt.Sprintf("the %s is paused: %s", o.Kind, o.Resume)
+	case o.isToFreeze(status, workload):
+		return "the release is frozen: " + o.Freeze.InForce.Sentence()
 	}
 	return ""
 }
