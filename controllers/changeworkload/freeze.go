@@ -60,18 +60,47 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if release.Parked == nil || result.Freeze.InForce != nil {
 		return nil
 	}
-	return r.observeThaw(ctx, record, result, now)
+	return r.observeThaw(ctx, record, reader, result, now)
 }
 
 // observeThaw observes the other releases that the same freeze parked.
-func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, now time.Time) error {
+func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.ChangeWorkload, reader freeze.Reader, result *scene, now time.Time) error {
 	var list appv1alpha1.ChangeWorkloadList
 	err := r.Client.List(ctx, &list, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return fmt.Errorf("listing the ChangeWorkloads in namespace %s: %w", record.Namespace, err)
 	}
-	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, list.Items, now)
-	return nil
+	others := list.Items
+	isOn, err := reader.IsOn(ctx, decide.ParkedBy(record, result.Freeze.Parked), now)
+	if err == nil && isOn { // it doesn't concern this release any more
+		others, err = r.thawing(ctx, reader, others, now)
+	}
+	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, others, now)
+	return err
+}
+
+// thawing returns the releases without those that still wait for the end of a freeze that is on.
+func (r *Reconciler) thawing(ctx context.Context, reader freeze.Reader, records []appv1alpha1.ChangeWorkload, now time.Time) (others []appv1alpha1.ChangeWorkload, err error) {
+	for i := range records {
+		if decide.IsFrozen(&records[i]) {
+			of, err := r.ownerOf(ctx, &records[i])
+			if err != nil {
+				return nil, err
+			}
+			if of == nil {
+				continue
+			}
+			found, err := reader.Of(ctx, of.kind, of.owner, now)
+			if err != nil {
+				return nil, err
+			}
+			if freeze.ReleaseOf(of.owner.GetAnnotations(), records[i].Spec.Release).InForce(found) != nil {
+				continue
+			}
+		}
+		others = append(others, records[i])
+	}
+	return others, nil
 }
 
 // ofFreeze maps a ChangeFreeze to the releases that it may hold or let go on.

@@ -182,6 +182,7 @@ func TestReconcileThawsAReleaseAfterThoseBeforeIt(t *testing.T) {
 		{"one that another freeze parked", "default/lock", parkedRecord("other", "default/friday", "False", "Thawed", "Verifying"), true},
 		{"one that the freeze parked which was on last", "default/friday", parkedRecord("other", "default/friday", "False", "Thawed", "Verifying"), false},
 		{"one that waits and was recorded earlier", "default/lock", parkedRecord("other", "default/lock", "True", "Thawing", "Frozen"), false},
+		{"one that wasn't looked at since", "default/lock", parkedRecord("other", "default/lock", "True", "ChangeFreeze", "Frozen"), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, objects := NewWithT(t), append(optIn(sleepOf(1, parkedByLock)), frozenRecord(row.by))
@@ -193,6 +194,34 @@ func TestReconcileThawsAReleaseAfterThoseBeforeIt(t *testing.T) {
 			p.reconcile()
 			condition, _ := p.frozenState()
 			g.Expect(condition).To(Equal(map[bool]string{true: "False Thawed", false: "True Thawing"}[row.goes]))
+			g.Expect(p.deployment().Spec.Paused).To(Equal(!row.goes))
+		})
+	}
+}
+
+// A ChangeFreeze that is edited so that it no longer concerns a workload hasn't ended for others.
+func TestReconcileThawsAReleaseThatTheFreezeNoLongerConcerns(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		selected string
+		goes     bool
+	}{
+		{"before those that it still concerns", "other", true},
+		{"after those that it doesn't concern either", "another", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			other := sleepOf(1, parkedByLock)[1].(*appsv1.Deployment)
+			other.Name, other.UID = "other", "d-2"
+			waits := parkedRecord("other--x--"+version, "default/lock", "True", "ChangeFreeze", "Frozen")
+			waits.Spec.Release, waits.Status.ObservedRelease, waits.OwnerReferences = 2, 2, ofSleep()
+			waits.OwnerReferences[0].Name, waits.OwnerReferences[0].UID = "other", "d-2"
+			edited := lock("lock", 8, func(object *appv1alpha1.ChangeFreeze) {
+				object.Spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: row.selected}}
+			})
+			p := newPlane(t, append(optIn(sleepOf(1, parkedByLock)), frozenRecord("default/lock"), edited, other, waits), nil)
+			p.reconcile()
+			p.reconcile()
 			g.Expect(p.deployment().Spec.Paused).To(Equal(!row.goes))
 		})
 	}

@@ -85,6 +85,14 @@ func parkedBy(status *appv1alpha1.ChangeWorkloadStatus, parked *appv1alpha1.Froz
 	return parked.By[0]
 }
 
+// ParkedBy returns the freeze whose end a parked release waits for, as parkedBy does.
+func ParkedBy(workload *appv1alpha1.ChangeWorkload, parked *appv1alpha1.Frozen) string {
+	if !isObserved(workload) {
+		return parked.By[0]
+	}
+	return parkedBy(&workload.Status, parked)
+}
+
 // isFrozen reports whether the release of a status waits for the end of a freeze.
 func isFrozen(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Frozen != nil && meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionFrozen)
@@ -209,11 +217,7 @@ func isGoingOn(status *appv1alpha1.ChangeWorkloadStatus) bool {
 func AheadOf(
 	workload *appv1alpha1.ChangeWorkload, parked *appv1alpha1.Frozen, records []appv1alpha1.ChangeWorkload, now time.Time,
 ) (ahead int32, free time.Time) {
-	status := &workload.Status
-	if status.ObservedRelease != workload.Spec.Release {
-		status = &appv1alpha1.ChangeWorkloadStatus{}
-	}
-	by := parkedBy(status, parked)
+	by := ParkedBy(workload, parked)
 	count := func(until time.Time) {
 		if !now.Before(until) {
 			return

@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -88,6 +89,23 @@ func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Objec
 		return cmp.Or(cmp.Compare(strictness(b.Spec.Action), strictness(a.Spec.Action)), b.Until.Compare(a.Until))
 	})
 	return found, nil
+}
+
+// IsOn reports whether a ChangeFreeze parks releases now, whatever workloads it concerns. It is named as <namespace>/<name>.
+func (r Reader) IsOn(ctx context.Context, by string, now time.Time) (bool, error) {
+	namespace, name, _ := strings.Cut(by, "/")
+	var list appv1alpha1.ChangeFreezeList
+	err := r.Freezes.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return false, fmt.Errorf("listing the ChangeFreezes in namespace %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		if object := &list.Items[i]; object.Name == name {
+			times, problems := Check(object, r.Namespace)
+			return len(problems) == 0 && Found{object, times.At(now)}.parks(), nil
+		}
+	}
+	return false, nil
 }
 
 // labelsOf returns the labels of a namespace, empty ones if it isn't opted in: the cache holds no others.
