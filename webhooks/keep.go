@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -80,22 +81,31 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
 }
 
-// restAgain pauses the rollout of a paced release again whose pause a user ends, if the gates of its pods keep them from traffic only: they
-// start with their step. The operator resumes it if that has begun.
+// restAgain pauses the rollout of a paced release again whose pause a user ends, if otherwise its pods would start, or all of them come, before
+// their step. The operator resumes it if that has begun.
 func (p *paces) restAgain(phrase string, old marks, stamped *marks) (warnings []string, err error) {
-	paced := appv1alpha1.PacedOf(stamped.annotations, old.release().Number)
+	release := old.release().Number
+	paced := appv1alpha1.PacedOf(stamped.annotations, release)
 	pauser, ok := p.kind.(workload.Pauser)
-	switch {
-	case !ok || !old.paused || stamped.paused || old.hasFailed(),
-		paced == nil || paced.Lever != appv1alpha1.LeverGates || paced.Traffic != appv1alpha1.TrafficBefore,
-		paced.Rests && !old.isParked(): // the field is kept
+	if !ok || !old.paused || stamped.paused || old.hasFailed() || paced == nil {
 		return nil, nil
 	}
-	for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationFrozen} {
-		delete(stamped.annotations, key)
+	byGates := paced.Lever == appv1alpha1.LeverGates
+	if byGates && paced.Traffic != appv1alpha1.TrafficBefore || isPausedBy(paced) && !old.isParked() { // the field is kept
+		return nil, nil
+	}
+	delete(stamped.annotations, appv1alpha1.AnnotationFrozen)
+	if !decide.StartsOnFirstNodes(stamped.annotations, release) { // these are still awaited
+		delete(stamped.annotations, appv1alpha1.AnnotationHeld)
+		delete(stamped.annotations, appv1alpha1.AnnotationHeldFrom)
+	}
+	warnings = []string{phrase + " is paced: it stays paused until its step begins"}
+	if !byGates {
+		stamped.paused = true
+		return warnings, nil
 	}
 	paced.Rests = stamped.rest(pauser)
-	return []string{phrase + " is paced: it stays paused until its step begins"}, stamped.write(appv1alpha1.AnnotationPaced, paced)
+	return warnings, stamped.write(appv1alpha1.AnnotationPaced, paced)
 }
 
 // hasFailed reports whether the present release is held for a failure, or was: a user may resume it. One that waits for the end of a freeze

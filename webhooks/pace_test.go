@@ -501,6 +501,35 @@ func TestDefaulterKeepsAPacedReleaseParked(t *testing.T) {
 	}
 }
 
+// Its field would let all of its pods come before the operator sets it for the present step.
+func TestDefaulterKeepsTheStepsOfAReleaseThatPassesItsFreeze(t *testing.T) {
+	excepting := lock(func(spec *appv1alpha1.ChangeFreezeSpec) {
+		spec.Except = &appv1alpha1.FreezeException{Users: []string{"alice"}}
+	})
+	for name, row := range map[string]struct {
+		kind  workload.Kind
+		of    edit
+		first edit
+		held  string
+	}{
+		"by the partition":               {statefulset.Kind{}, atPartition(2), all(), ""},
+		"by nodes":                       {daemonset.Kind{}, updating(object{"type": "RollingUpdate"}), all(), ""},
+		"by nodes, after its first ones": {daemonset.Kind{}, updating(object{"type": "RollingUpdate"}), annotation(heldKey, "2-first-nodes"), "2-first-nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			old := deployment(t, stamped(versionOf123, "1"), row.of)
+			parked, _ := submitted(t, row.kind, old, with(t, old, repaired), careful(), lock())
+			parked = with(t, parked, row.first)
+			after, warnings := submitted(t, row.kind, parked, with(t, parked, row.of), careful(), excepting)
+			g.Expect(at(after, "spec")).To(Equal(at(parked, "spec")))
+			g.Expect(warnings).To(Equal(admission.Warnings{workload.Phrase(row.kind, "sleep") + " is paced: it stays paused until its step begins"}))
+			g.Expect(at(after, "metadata", "annotations")).To(And(HaveKeyWithValue(pacedKey, annotationOf(parked, pacedKey)), Not(HaveKey(frozenKey))))
+			g.Expect(annotationOf(after, heldKey)).To(Equal(row.held), "the pause is that of its step")
+		})
+	}
+}
+
 func annotationOf(of object, key string) string {
 	value, _ := at(of, "metadata", "annotations")[key].(string)
 	return value
