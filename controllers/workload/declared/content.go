@@ -57,10 +57,11 @@ func (c *content) Content(object map[string]any) workload.Content {
 	return found
 }
 
+// ignoredIn returns the places of the ignored fields of an object, also of one that is missing in an object without other fields.
 func (c *content) ignoredIn(object map[string]any) []place {
 	var found []place
 	for _, path := range c.ignored {
-		path.each(object, func(at place, _ any) { found = append(found, at) })
+		path.eachOrHollow(object, nil, func(at place) { found = append(found, at) })
 	}
 	return found
 }
@@ -78,7 +79,8 @@ func without(value any, at place, ignored []place) any {
 		inner := below[len(at):]
 		inner.remove(value)
 		for inner = inner[:len(inner)-1]; len(inner) > 0; inner = inner[:len(inner)-1] {
-			if fields, isObject := inner.find(value).(map[string]any); !isObject || len(fields) > 0 {
+			above := inner.find(value)
+			if fields, isObject := above.(map[string]any); above != nil && (!isObject || len(fields) > 0) {
 				break
 			}
 			inner.remove(value)
@@ -147,8 +149,8 @@ func (c *content) Restore(object map[string]any, kept workload.Content) ([]workl
 		at := parsePlace(pointer)
 		value := runtime.DeepCopyJSONValue(kept[pointer])
 		for _, below := range ignored {
-			if below.isBelow(at) {
-				below[len(at):].put(value, below.find(object))
+			if stays := below.find(object); stays != nil && below.isBelow(at) {
+				below[len(at):].put(value, stays)
 			}
 		}
 		operations = append(operations, set(working, at, value))

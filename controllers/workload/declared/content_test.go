@@ -138,6 +138,29 @@ func TestKindContentOfAWholeSpec(t *testing.T) {
 	g.Expect(kind.IsRelease(before, objectOf(t, "spec: {replicas: 3, clusterName: d}").Object)).To(BeTrue())
 }
 
+// A hold, or whoever else writes an ignored field, may find the object above there already.
+func TestKindContentOfObjectsWithoutFields(t *testing.T) {
+	kind := compiled(t, "machinedeployments", `{hold: [{path: spec.paused, value: true}, {path: spec.rollout.strategy.type, value: OnDelete}]}`)
+	held := objectOf(t, "spec: {clusterName: c, paused: true, rollout: {strategy: {type: OnDelete}}}").Object
+	for _, row := range []struct {
+		name, object string
+		release      bool
+	}{
+		{"without the object above", "spec: {clusterName: c}", false},
+		{"with it", "spec: {clusterName: c, rollout: {strategy: {}}}", false},
+		{"with that above it", "spec: {clusterName: c, rollout: {}}", false},
+		{"with a null", "spec: {clusterName: c, rollout: {strategy: null}}", false},
+		{"with another field beside it", "spec: {clusterName: c, rollout: {after: 1m}}", true},
+		{"with an object without fields beside it", "spec: {clusterName: c, rollout: {after: {}}}", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, before := NewWithT(t), objectOf(t, row.object).Object
+			g.Expect(kind.IsRelease(before, held)).To(Equal(row.release))
+			g.Expect(before).To(Equal(objectOf(t, row.object).Object), "it is read only")
+		})
+	}
+}
+
 func TestKindContentOfATemplateWithinAField(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "knativeservices", "release: {fields: [spec], templates: [spec.template]}")

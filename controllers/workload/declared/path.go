@@ -253,6 +253,39 @@ func (p Path) walk(value any, at place, visit func(at place, value any)) {
 	}
 }
 
+// eachOrHollow visits the places that a path leads to in a value at a place, and those that it would lead to below a value that is null or an object
+// without fields.
+func (p Path) eachOrHollow(value any, at place, visit func(at place)) {
+	if p.isZero() {
+		visit(slices.Clone(at))
+		return
+	}
+	rest := Path{p.steps[1:]}
+	switch value := value.(type) {
+	case nil:
+		if names, isOne := p.fields(); isOne {
+			visit(slices.Concat(at, names))
+		}
+	case map[string]any:
+		if p.steps[0].all {
+			for _, key := range slices.Sorted(maps.Keys(value)) {
+				rest.eachOrHollow(value[key], append(at, key), visit)
+			}
+			return
+		}
+		if field, known := value[p.steps[0].name]; known || len(value) == 0 {
+			rest.eachOrHollow(field, append(at, p.steps[0].name), visit)
+		}
+	case []any:
+		if !p.steps[0].all {
+			return
+		}
+		for i, element := range value {
+			rest.eachOrHollow(element, append(at, strconv.Itoa(i)), visit)
+		}
+	}
+}
+
 // place leads to one value, by keys of objects and indices of lists.
 type place []string
 
