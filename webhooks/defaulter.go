@@ -94,11 +94,15 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	}
 	before.exempt = !released
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
-	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
+	given := before
+	if _, once := d.kind.(workload.Once); once { // an earlier call of the webhook for this request may have removed its label
+		given = before.beforeFirstCall(marks{})
+	}
+	after, err := stampNew(given, request.UserInfo.Username, d.clock.Now())
 	if err != nil {
 		return d.unversioned(request, err)
 	}
-	warnings, err := d.hold(ctx, request, before, &after)
+	warnings, err := d.hold(ctx, request, given, &after)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}

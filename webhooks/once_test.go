@@ -100,6 +100,22 @@ func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 	}
 }
 
+// The API server calls the webhook again if another one changes the Job, which has no label ignored-suspend by then.
+func TestDefaulterKnowsTheLabelOfACreatedJobWhenItIsCalledAgain(t *testing.T) {
+	g := NewWithT(t)
+	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, jobRecord(t, deployment(t)))).of(job.Kind{})
+	patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
+		paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
+	created := deployment(t, ignoring)
+	for range 3 {
+		response := patcher.Handle(t.Context(), requestOf(t, nil, created))
+		g.Expect(response.Warnings).To(ConsistOf("the pod template of job sleep failed its check before, in ChangeWorkload jobs.first--x--1; it runs all the same"))
+		created = with(t, patched(t, created, response), annotation("injected", "true"))
+		g.Expect(at(created, "metadata", "labels")).NotTo(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
+		g.Expect(at(created, "spec")).NotTo(HaveKey("suspend"))
+	}
+}
+
 func TestDefaulterAdmitsNoJobWithoutKnowingItsPast(t *testing.T) {
 	g := NewWithT(t)
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {

@@ -141,9 +141,11 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
 	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
 	delete(stamped.annotations, appv1alpha1.AnnotationGoOn)
-	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
-		User: user, Time: metav1.NewTime(now), Version: version, Release: 1, Reason: reasonIn(created),
-	})
+	record := appv1alpha1.ReleaseRecord{User: user, Time: metav1.NewTime(now), Version: version, Release: 1, Reason: reasonIn(created)}
+	if _, once := created.kind.(workload.Once); once && created.ignoresSuspension() {
+		record.Ended = &appv1alpha1.Ended{IgnoredSuspend: true}
+	}
+	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, record)
 }
 
 // stampUpdate returns the marks for a Deployment that is updated from old to updated at now. Unless the template changes, the
