@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -59,7 +60,8 @@ func (d *defaulter) hold(ctx context.Context, request admission.Request, before 
 		appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)}, nil
 }
 
-// refusedBy returns the ChangeWorkload in which a version failed its check in a namespace, empty if there is none.
+// refusedBy returns the ChangeWorkload in which a version failed its check in a namespace, empty if there is none. One whose workload is gone
+// doesn't count: the garbage collector may take a while.
 func (p *past) refusedBy(ctx context.Context, namespace, version string) (string, error) {
 	var records appv1alpha1.ChangeWorkloadList
 	err := p.accounts.cache.List(ctx, &records, client.InNamespace(namespace), client.MatchingLabels{appv1alpha1.LabelVersion: version},
@@ -67,5 +69,15 @@ func (p *past) refusedBy(ctx context.Context, namespace, version string) (string
 	if err != nil {
 		return "", fmt.Errorf("listing the ChangeWorkloads of version %s in namespace %s: %w", version, namespace, err)
 	}
-	return decide.RefusedBy(records.Items, p.kind.GroupVersionKind().Kind, version), nil
+	var present []appv1alpha1.ChangeWorkload
+	for i := range records.Items {
+		found, err := index.Controller(ctx, p.accounts.cache, &records.Items[i], p.kind.GroupVersionKind(), p.kind.New())
+		if err != nil {
+			return "", fmt.Errorf("looking for the workload of ChangeWorkload %s: %w", client.ObjectKeyFromObject(&records.Items[i]), err)
+		}
+		if found {
+			present = append(present, records.Items[i])
+		}
+	}
+	return decide.RefusedBy(present, p.kind.GroupVersionKind().Kind, version), nil
 }

@@ -22,7 +22,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -39,17 +41,25 @@ func jobRecord(t *testing.T, created object) *appv1alpha1.ChangeWorkload {
 		t.Fatal(err)
 	}
 	return &appv1alpha1.ChangeWorkload{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "jobs.first--x--1", Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version}},
-		Spec:       appv1alpha1.ChangeWorkloadSpec{Reversion: version, WorkloadRef: &appv1alpha1.WorkloadReference{Kind: "Job", Name: "first"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "jobs.first--x--1", Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "first", UID: "j-1", Controller: ptr.To(true)}}},
+		Spec: appv1alpha1.ChangeWorkloadSpec{Reversion: version, WorkloadRef: &appv1alpha1.WorkloadReference{Kind: "Job", Name: "first"}},
 		Status: appv1alpha1.ChangeWorkloadStatus{Status: "Suspend", Conditions: []metav1.Condition{
 			{Type: "Suspended", Status: "True", Reason: "PodsFailed"},
 		}},
 	}
 }
 
+// failedJob is the Job of jobRecord.
+func failedJob() *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first", UID: "j-1"}}
+}
+
 func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 	suspend := field(true, "suspend", "spec")
 	otherNamespace := func(record *appv1alpha1.ChangeWorkload) { record.Namespace = "other" }
+	gone := func(record *appv1alpha1.ChangeWorkload) { record.OwnerReferences[0].Name = "before" }
+	createdAgain := func(record *appv1alpha1.ChangeWorkload) { record.OwnerReferences[0].UID = "j-0" }
 	for _, row := range []struct {
 		name     string
 		created  edit
@@ -68,6 +78,8 @@ func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 			"to run it all the same, set its spec.suspend to false, or create it with the label altershield.defense.antgroup.com/ignored-suspend=true",
 		}},
 		{"not because of another namespace", all(), otherNamespace, false, nil},
+		{"not once the Job that failed is gone", all(), gone, false, nil},
+		{"not once there is another one of its name", all(), createdAgain, false, nil},
 		{"not another template", repaired, nil, false, nil},
 		{"not one of a CronJob", field([]any{object{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "c-1", "controller": true}}, "ownerReferences", "metadata"), nil, false, nil},
 	} {
@@ -77,7 +89,7 @@ func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 			if row.change != nil {
 				row.change(record)
 			}
-			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, record)).of(job.Kind{})
+			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, record, failedJob())).of(job.Kind{})
 			patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
 				paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
 			response := patcher.Handle(t.Context(), requestOf(t, nil, deployment(t, row.created)))
@@ -103,7 +115,7 @@ func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 // The API server calls the webhook again if another one changes the Job, which has no label ignored-suspend by then.
 func TestDefaulterKnowsTheLabelOfACreatedJobWhenItIsCalledAgain(t *testing.T) {
 	g := NewWithT(t)
-	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, jobRecord(t, deployment(t)))).of(job.Kind{})
+	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, jobRecord(t, deployment(t)), failedJob())).of(job.Kind{})
 	patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
 		paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
 	created := deployment(t, ignoring)
