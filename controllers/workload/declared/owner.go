@@ -51,7 +51,7 @@ func (k *kind) OwnerOf(ctx context.Context, cache client.Reader, object client.O
 	case appv1alpha1.PodsBySelector:
 		owner, err = k.selecting(ctx, cache, object)
 	}
-	if err != nil || owner == nil {
+	if err != nil || owner == nil || !k.Controls(owner) { // the pods of one that is left alone may be those of the object that controls it
 		return nil, err
 	}
 	if k.pods.revision != "" {

@@ -148,6 +148,21 @@ func TestKindOwnerOf(t *testing.T) {
 	}
 }
 
+// A controller may copy the labels of its workload to an object of another declared kind, which is left alone, and to its pods.
+func TestKindOwnerOfAPartOfAnotherWorkload(t *testing.T) {
+	part := rollout()
+	part.SetOwnerReferences([]metav1.OwnerReference{*ownedBy("example.com/v1", "Service", "whole", "whole-1")})
+	pod := &corev1.Pod{ObjectMeta: metaOf("web-a", "pod", "v2", ownedBy("argoproj.io/v1alpha1", "Rollout", "web", "web-1"))}
+	pod.Labels["app"], pod.Labels["example.com/name"] = "web", "web"
+	for spec, owned := range map[string]bool{
+		"{}": false, "pods: {by: Label, key: example.com/name}": false, "pods: {by: Selector, path: spec.selector}": false, "owned: Control": true,
+	} {
+		owner, err := compiled(t, "rollouts", spec).OwnerOf(t.Context(), cacheOf(part), pod)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(owner != nil).To(Equal(owned), spec)
+	}
+}
+
 // The controller of a workload may show its selector, or its revision, after its pods are ready.
 func TestKindPodsChanged(t *testing.T) {
 	set := func(value string, at ...string) func(*unstructured.Unstructured) {
