@@ -40,7 +40,8 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 		Rollbacks:   appv1alpha1.RollbacksOf(object.GetAnnotations()),
 	}
 	var err error
-	if seen.OptedIn, err = scope.Controlled(ctx, r.Client, r.Kind, object.GetNamespace()); err != nil {
+	seen.OptedIn, err = scope.Controlled(ctx, r.Client, r.Kind, object.GetNamespace())
+	if seen.OptedIn = seen.OptedIn && workload.Controls(r.Kind, object); err != nil {
 		return seen, err
 	}
 	if err := r.observeSettings(ctx, object, &seen); err != nil {

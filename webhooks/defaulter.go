@@ -60,7 +60,7 @@ func (d *defaulter) Handle(ctx context.Context, request admission.Request) admis
 	}
 	switch request.Operation {
 	case admissionv1.Create:
-		if !workload.Controls(d.kind, updated) {
+		if d.excludes(updated) {
 			return admission.Allowed("")
 		}
 		return d.create(ctx, request, updated)
@@ -69,12 +69,18 @@ func (d *defaulter) Handle(ctx context.Context, request admission.Request) admis
 		switch {
 		case err != nil:
 			return admission.Errored(http.StatusBadRequest, err)
-		case !workload.Controls(d.kind, old):
+		case d.excludes(old):
 			return admission.Allowed("")
 		}
 		return d.update(ctx, request, old, updated)
 	}
 	return admission.Allowed("")
+}
+
+// excludes reports whether the kind itself decides that an object isn't under change control.
+func (d *defaulter) excludes(object *unstructured.Unstructured) bool {
+	_, decides := d.kind.(workload.Selective)
+	return decides && !workload.Controls(d.kind, object)
 }
 
 // create stamps a new Deployment. It accounts for nothing, as no cache confirms a new object.

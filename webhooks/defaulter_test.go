@@ -101,9 +101,14 @@ func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 		{"a suspension that is set by hand is removed", release, all(release, suspended), map[string]any{
 			"remove" + suspendLabel: nil}},
 		{"a creation by another controller is left alone", nil, owned, map[string]any{}},
-		{"a creation by another controller loses the operator's keys, and its template keeps the version of what it is a part of", nil,
+		{"a creation by another controller loses the operator's keys, but for the version of what it is a part of", nil,
 			all(owned, release, suspended), map[string]any{
-				"remove" + labelVersion: nil, "remove" + releaseNumber: nil, "remove" + defenseStatus: nil, "remove" + suspendLabel: nil}},
+				"remove" + releaseNumber: nil, "remove" + defenseStatus: nil, "remove" + suspendLabel: nil}},
+		{"a creation by another controller loses a version that its template hasn't", nil, all(owned, label("admission-webhook-altershield.antgroup.com/version", "v1")),
+			map[string]any{"remove" + labelVersion: nil}},
+		{"a release of another controller that copies the version of what it is a part of is left alone",
+			all(owned, stamped(versionOf123, "4"), without("annotations", "metadata")), all(owned, stamped(versionOf1234, "5"), without("annotations", "metadata"), repaired),
+			map[string]any{}},
 		{"a creation with an owner that is no controller is stamped", nil, all(owned, func(deployment object) {
 			at(deployment, "metadata")["ownerReferences"].([]any)[0].(object)["controller"] = false
 		}), map[string]any{

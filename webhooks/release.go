@@ -116,7 +116,7 @@ func (m marks) release() decide.Release {
 // of the object which this controller reconciles.
 func (m marks) isLeftAlone(old marks) bool {
 	_, decides := m.kind.(workload.Selective)
-	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && old.labels[appv1alpha1.LabelVersion] == ""
+	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && decide.ReleaseNumber(old.annotations) == 0
 }
 
 // stampNew returns the marks for a new Deployment. It drops the operator's keys that the Deployment brings, for example from an
@@ -247,11 +247,14 @@ func (m marks) restoreKeys(old marks) {
 	restore(m.annotations, old.annotations, appv1alpha1.OwnedAnnotations())
 }
 
-// leftAlone returns the marks of a workload that is left alone. Its pod template keeps a version: the workload of which it is a part may
+// leftAlone returns the marks of a workload that is left alone. It keeps a version that its pod template has, too: the workload of which it is a part may
 // have been stamped, and finds its pods by that.
 func (m marks) leftAlone(old marks) marks {
 	left := m.clone()
 	left.restoreKeys(old)
+	if version := m.labels[appv1alpha1.LabelVersion]; version != "" && version == m.templateLabel(appv1alpha1.LabelVersion) {
+		left.labels[appv1alpha1.LabelVersion] = version
+	}
 	return left
 }
 

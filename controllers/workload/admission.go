@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Preparer is a Pauser whose pause depends on the workload before the release.
@@ -61,8 +62,11 @@ func HoldWith(kind Kind, old, updated map[string]any) (string, error) {
 	return preparer.HoldWith(old, updated)
 }
 
-// Controls reports whether an object of a kind is under change control, rather than a part of the object that controls it.
+// Controls reports whether an object of a kind is under change control, rather than a part of the object that controls it. One of a kind that isn't
+// Selective stays under change control if it had a release of its own before. The version label doesn't tell: its controller may have copied that.
 func Controls(kind Kind, object metav1.Object) bool {
-	selective, ok := kind.(Selective)
-	return !ok || selective.Controls(object)
+	if selective, ok := kind.(Selective); ok {
+		return selective.Controls(object)
+	}
+	return metav1.GetControllerOfNoCopy(object) == nil || decide.ReleaseNumber(object.GetAnnotations()) > 0
 }

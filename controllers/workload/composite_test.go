@@ -72,7 +72,12 @@ func TestControls(t *testing.T) {
 	part := &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: new(true)}}}
 	g.Expect(workload.Controls(kind, &metav1.ObjectMeta{})).To(BeTrue())
 	g.Expect(workload.Controls(kind, part)).To(BeFalse())
-	g.Expect(workload.Controls(deployment.Kind{}, part)).To(BeTrue())
+	g.Expect(workload.Controls(deployment.Kind{}, &metav1.ObjectMeta{})).To(BeTrue())
+	g.Expect(workload.Controls(deployment.Kind{}, part)).To(BeFalse())
+	part.Labels = map[string]string{"admission-webhook-altershield.antgroup.com/version": "v1"}
+	g.Expect(workload.Controls(deployment.Kind{}, part)).To(BeFalse(), "its controller copied the label")
+	part.Annotations = map[string]string{"altershield.defense.antgroup.com/release": "3"}
+	g.Expect(workload.Controls(deployment.Kind{}, part)).To(BeTrue(), "it had a release before")
 	g.Expect(workload.MayUndo(deployment.Kind{})).To(BeTrue())
 }
 

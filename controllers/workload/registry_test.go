@@ -136,7 +136,14 @@ func TestRegistryOwnerOf(t *testing.T) {
 		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}}
 	}
 	stamped := map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123"}
+	part := metav1.ObjectMeta{Namespace: "default", Name: "part", UID: "uid-4", Labels: stamped, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "example.com/v1", Kind: "Whole", Name: "whole", UID: "uid-5", Controller: ptr.To(true)}}}
+	adopted := *part.DeepCopy()
+	adopted.Name, adopted.UID, adopted.Annotations = "adopted", "uid-6", map[string]string{"altershield.defense.antgroup.com/release": "2"}
 	kube := testkit.NewFake(t,
+		&appsv1.Deployment{ObjectMeta: part}, &appsv1.Deployment{ObjectMeta: adopted},
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "part-1", UID: "uid-7", Labels: stamped, OwnerReferences: controller("Deployment", "part", "uid-4")}},
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "adopted-1", UID: "uid-8", Labels: stamped, OwnerReferences: controller("Deployment", "adopted", "uid-6")}},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "uid-1", Labels: stamped}},
 		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "uid-2", Labels: stamped, OwnerReferences: controller("Deployment", "sleep", "uid-1")}})
 	for name, row := range map[string]struct {
@@ -146,6 +153,8 @@ func TestRegistryOwnerOf(t *testing.T) {
 		"a pod of a Deployment":  {controller("ReplicaSet", "sleep-1", "uid-2"), "sleep"},
 		"a pod of a StatefulSet": {controller("StatefulSet", "web", "uid-3"), ""},
 		"a pod of nothing":       {nil, ""},
+		"a pod of a part of another workload, to which its controller copied the version": {controller("ReplicaSet", "part-1", "uid-7"), ""},
+		"a pod of a Deployment that another workload adopted":                             {controller("ReplicaSet", "adopted-1", "uid-8"), "adopted"},
 	} {
 		found, err := kinds.OwnerOf(t.Context(), kube, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "pod", Labels: stamped, OwnerReferences: row.owners}})

@@ -337,7 +337,7 @@ func Controller(ctx context.Context, reader client.Reader, object client.Object,
 // OwnerOf returns the workload of a kind that controls an object of its revisions: a pod, or one between the workload and its pods.
 func OwnerOf(ctx context.Context, reader client.Reader, kind workload.Kind, object client.Object) (*workload.Owner, error) {
 	owner := kind.New()
-	if found, err := Controller(ctx, reader, object, kind.GroupVersionKind(), owner); err != nil || !found {
+	if found, err := Controller(ctx, reader, object, kind.GroupVersionKind(), owner); err != nil || !found || !workload.Controls(kind, owner) {
 		return nil, err
 	}
 	return &workload.Owner{Kind: kind, Object: owner, Version: object.GetLabels()[appv1alpha1.LabelVersion]}, nil

@@ -63,8 +63,8 @@ func (k *kind) OwnerOf(ctx context.Context, cache client.Reader, object client.O
 	return &workload.Owner{Kind: k.self, Object: owner, Version: version}, nil
 }
 
-// follow follows the controller references to a workload. The version is that of the topmost object on the way that has one: the label of
-// a pod may have been changed.
+// follow follows the controller references to a workload. The version is that of the ReplicaSet on the way if it has one: the label of a pod may have
+// been changed. Other objects have pods of several versions.
 func (k *kind) follow(ctx context.Context, cache client.Reader, object client.Object) (client.Object, string, error) {
 	version := object.GetLabels()[appv1alpha1.LabelVersion]
 	for range maxOwners {
@@ -90,7 +90,7 @@ func (k *kind) follow(ctx context.Context, cache client.Reader, object client.Ob
 		case isWorkload:
 			return owner, version, nil
 		}
-		if stamped := owner.GetLabels()[appv1alpha1.LabelVersion]; stamped != "" {
+		if stamped := owner.GetLabels()[appv1alpha1.LabelVersion]; stamped != "" && named.GroupKind() == replicaSets() {
 			version = stamped
 		}
 		object = owner

@@ -104,6 +104,7 @@ func TestKindOwnerOf(t *testing.T) {
 	cache := cacheOf(rollout(),
 		&appsv1.ReplicaSet{ObjectMeta: metaOf("web-1", "rs-1", "v1", argo)},
 		&appsv1.StatefulSet{ObjectMeta: metaOf("web-db", "sts-1", "", argo)},
+		&appsv1.StatefulSet{ObjectMeta: metaOf("web-new", "sts-2", "v3", argo)},
 		&appsv1.DaemonSet{ObjectMeta: metaOf("web-ds", "ds-1", "", argo)},
 		&appsv1.ReplicaSet{ObjectMeta: metaOf("loop", "loop", "", ownedBy("apps/v1", "ReplicaSet", "loop", "loop"))})
 	const byLabel, bySelector = "pods: {by: Label, key: example.com/name}", "pods: {by: Selector, path: spec.selector}"
@@ -116,6 +117,7 @@ func TestKindOwnerOf(t *testing.T) {
 		{"a pod, by another version of the API", "{}", pod(ownedBy("argoproj.io/v2", "Rollout", "web", "web-1"), nil), "v2"},
 		{"a pod of a ReplicaSet, whatever the pod says", "{}", pod(ownedBy("apps/v1", "ReplicaSet", "web-1", "rs-1"), nil), "v1"},
 		{"a pod of a StatefulSet without a version", "{}", pod(ownedBy("apps/v1", "StatefulSet", "web-db", "sts-1"), nil), "v2"},
+		{"a pod of a StatefulSet with the version of the next release", "{}", pod(ownedBy("apps/v1", "StatefulSet", "web-new", "sts-2"), nil), "v2"},
 		{"a ReplicaSet", "{}", &appsv1.ReplicaSet{ObjectMeta: metaOf("web-1", "rs-1", "v1", argo)}, "v1"},
 		{"not a pod of a kind that isn't between", "{}", pod(ownedBy("apps/v1", "DaemonSet", "web-ds", "ds-1"), nil), ""},
 		{"a pod of a kind that is declared to be", "pods: {by: Owner, through: [DaemonSet.apps]}", pod(ownedBy("apps/v1", "DaemonSet", "web-ds", "ds-1"), nil), "v2"},
