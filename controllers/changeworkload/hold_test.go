@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientevents "k8s.io/client-go/tools/events"
@@ -31,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -134,6 +136,36 @@ func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
 				_, found := deployment.Annotations["altershield.defense.antgroup.com/"+key]
 				g.Expect(found).To(Equal(slices.Contains(row.left, key)), key)
 			}
+		})
+	}
+}
+
+// unholdable is a declared kind without fields that hold its rollouts, valueless one whose values for that aren't known.
+type (
+	unholdable struct{ workload.Kind }
+	valueless  struct{ kind.Kind }
+)
+
+func (valueless) Pause(client.Object) []workload.Operation { return nil }
+
+func TestReconcileKeepsTheStepOfAFailedReleaseThatCannotBeHeld(t *testing.T) {
+	for name, of := range map[string]workload.Kind{"without fields": unholdable{kind.Kind{}}, "without values": valueless{}} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := optIn(pacedSleep(func(deployment *appsv1.Deployment) { deployment.Status.Replicas = 20 }))
+			policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+			policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100}}
+			record := recordAt(2, version, "Running", "Paced")
+			record.Status.Pace = &appv1alpha1.ReleasePace{Policy: "default/web", Lever: "Gates", Step: 1, Target: 1}
+			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "True", Reason: "StepRunning"})
+			p := newPlane(t, append(objects, policy, record, finishedPod(1), failedBatch(1), gatedPod("sleep-1-2", "gated")), nil)
+			p.Kinds = workload.Registry{of}
+			for range 4 {
+				p.reconcile()
+			}
+			g.Expect(p.running()).To(ConsistOf("sleep-1-1"))
+			g.Expect(p.deployment().Labels).To(HaveKey("altershield.defense.antgroup.com/suspend"))
+			g.Expect(p.deployment().Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
 		})
 	}
 }

@@ -110,6 +110,9 @@ func (s *scene) read(release decide.Release) {
 		s.Unstamped = made.Unstamped
 	}
 	s.Kind, s.Rollout = s.kind.GroupVersionKind().Kind, s.kind.Rollout(s.owner)
+	if pauser, pauses := s.kind.(workload.Pauser); !pauses || !s.Paused && len(pauser.Pause(s.owner)) == 0 {
+		s.Rolling = false // it can't be stopped, as one of a declared kind without hold
+	}
 	s.Hold = decide.HoldOf(s.owner, s.Paused, release.Number)
 	s.Parked = appv1alpha1.ParkOf(annotations, release.Number)
 	s.Suspended = decide.IsSuspended(s.owner)
