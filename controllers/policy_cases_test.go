@@ -170,6 +170,11 @@ func stampCases() []admissionCase {
 		// The webhook stamps again. No policy can distinguish this from its stamp.
 		alike(dev, "releases with a stamp in the own name", updates("free", template("other"), stamp(dev, noVersion)), admitted),
 		alike(overrider, "releases with a stamp in the own name", updates("free", template("other"), stamp(overrider, noVersion)), admitted),
+		alike(dev, "creates a part of another workload with the version of that", creates("part", part, templateLabel(versionLabel, noVersion)), admitted),
+		alike(dev, "creates such a part that has the version itself", creates("part", part, label(versionLabel, noVersion), templateLabel(versionLabel, noVersion)), admitted),
+		{dev, "creates a part of another workload with two versions", creates("part", part, label(versionLabel, "forged"), templateLabel(versionLabel, noVersion)), admitted, admitted, isForged},
+		{dev, "creates a part of another workload with a release", creates("part", part, numbered), admitted, admitted, isForged},
+		restored("makes a release a part of another workload, with another version", updates("free", part, templateLabel(versionLabel, "forged"))),
 		{dev, "creates what was exported while suspended", createsFrom("sleep"), admitted, admitted, isForged},
 	}
 }
@@ -294,6 +299,13 @@ func without(key string) func(*appsv1.Deployment) {
 		delete(d.Annotations, key)
 	}
 }
+
+// part makes a Deployment a part of another workload.
+func part(d *appsv1.Deployment) {
+	d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Whole", Name: "whole", UID: "whole", Controller: new(true)}}
+}
+
+func numbered(d *appsv1.Deployment) { d.Annotations = map[string]string{releaseKey: "1"} }
 
 func ignoring(d *appsv1.Deployment) { d.Labels[ignoredSuspend] = "true" }
 
