@@ -139,6 +139,31 @@ func TestReconcileLosesNothingWhileTheReceiverAndTheLeaderAreAway(t *testing.T) 
 	g.Expect(robot.bodies).To(HaveLen(2), "a restart tells nothing twice")
 }
 
+// The clock of the leader is set back, or a node with another clock has the next leader.
+func TestReconcileTellsWhatHappensAfterTheClockWentBack(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) {
+		s.CreationTimestamp = metav1.NewTime(testkit.Now().Add(-24 * time.Hour))
+	})))
+	early := b.release("early")
+	b.reconcile()
+	b.step(1200)
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/early: release 2 has started")))
+	robot.status = http.StatusBadGateway
+	b.turn(early, "Suspend", "Suspended", "True", "PodsFailed")
+	b.reconcile()
+	b.step(-3600)
+	robot.status = http.StatusOK
+	b.release("late")
+	g.Expect(b.reconcile()).To(Equal(600))
+	g.Expect(robot.bodies[1:]).To(ConsistOf(ContainSubstring("shop/late: release 2 has started"), ContainSubstring("shop/early: release 2 failed")))
+	b.step(600)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(3), "nothing is told twice")
+}
+
 func TestReconcileTellsAFailureThatEndedWhileTheReceiverWasAway(t *testing.T) {
 	g := NewWithT(t)
 	robot := newRobot(t)

@@ -164,6 +164,7 @@ func (r *Reconciler) advance(ctx context.Context, object *appv1alpha1.ChangeSubs
 	if object.Status.ToldUntil == nil {
 		object.Status.ToldUntil = &metav1.Time{Time: object.CreationTimestamp.Time}
 	}
+	notice.SetBack(&object.Status, object.CreationTimestamp.Time, now)
 	choice, invalid := newChoice(&object.Spec)
 	stops := object.Spec.Suspend || invalid != ""
 	if stops != isStopped(object) {

@@ -35,6 +35,8 @@ const (
 	// leastBackoff and mostBackoff are the shortest and the longest pause after a failure.
 	leastBackoff = time.Second
 	mostBackoff  = 5 * time.Minute
+	// mostSkew is how far the clocks of two machines may differ.
+	mostSkew = 5 * time.Second
 )
 
 // Batch is what one message tells.
@@ -229,6 +231,24 @@ func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event,
 		}
 	}
 	status.Delivered = kept[excess:]
+}
+
+// SetBack corrects the times of the status of a subscription that are later than the clock of the operator could have set them: it went back, or is that
+// of another leader. What happens now would otherwise be told or tried only once it is as late again.
+func SetBack(status *appv1alpha1.ChangeSubscriptionStatus, created, now time.Time) {
+	if until := status.ToldUntil; until != nil && until.After(now.Add(mostSkew)) {
+		back := now.Add(-Lag)
+		if created.Before(now) {
+			back = latest(back, created)
+		}
+		status.ToldUntil = &metav1.Time{Time: back.Truncate(time.Second)}
+	}
+	if since := status.FailingSince; since != nil && since.After(now.Add(mostSkew)) {
+		status.FailingSince = &metav1.Time{Time: now.Truncate(time.Second)}
+	}
+	if retry := status.RetryTime; retry != nil && retry.After(now.Add(2*mostBackoff)) {
+		status.RetryTime = nil
+	}
 }
 
 // Fail notes that the receiver failed, and sets when it is tried again: after the pause for which it asks, and at least that of the backoff.

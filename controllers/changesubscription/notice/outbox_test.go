@@ -189,6 +189,32 @@ func TestTrimKeepsTheStatusSmall(t *testing.T) {
 	g.Expect(status.ToldUntil.Time).To(Equal(after(10)), "what waits must not be lost")
 }
 
+func TestSetBackCorrectsTimesThatAreStillToCome(t *testing.T) {
+	at := func(seconds int) *metav1.Time {
+		made := metav1.NewTime(after(seconds))
+		return &made
+	}
+	for _, row := range []struct {
+		name                  string
+		told, failing, retry  *metav1.Time
+		created               int
+		back, fails, retrying *metav1.Time
+	}{
+		{"times of the past stay", at(0), at(10), at(3900), 0, at(0), at(10), at(3900)},
+		{"the clocks of two machines differ a little", at(3605), at(3605), at(3605), 3605, at(3605), at(3605), at(3605)},
+		{"a clock that went back", at(7200), at(7200), at(7200), 0, at(3000), at(3600), nil},
+		{"after the creation of the subscription", at(7200), nil, nil, 3300, at(3300), nil, nil},
+		{"before the creation of the subscription", at(7200), nil, nil, 7000, at(3000), nil, nil},
+		{"nothing is told yet", nil, nil, nil, 0, nil, nil, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			status := &appv1alpha1.ChangeSubscriptionStatus{ToldUntil: row.told, FailingSince: row.failing, RetryTime: row.retry}
+			SetBack(status, after(row.created), after(3600))
+			NewWithT(t).Expect(*status).To(Equal(appv1alpha1.ChangeSubscriptionStatus{ToldUntil: row.back, FailingSince: row.fails, RetryTime: row.retrying}))
+		})
+	}
+}
+
 func TestFailWaitsLongerEachTime(t *testing.T) {
 	g := NewWithT(t)
 	status := &appv1alpha1.ChangeSubscriptionStatus{}
