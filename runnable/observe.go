@@ -132,7 +132,7 @@ func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, se
 	}
 	rollout := r.Kind.Rollout(object)
 	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number).IsHeld()
-	seen.Parked = held && appv1alpha1.ParkOf(object.GetAnnotations(), seen.Release.Number) != nil
+	seen.Parked = held && !ordinals.IsRolledOut() && appv1alpha1.ParkOf(object.GetAnnotations(), seen.Release.Number) != nil
 	unsticks, err := r.Settings.Unsticks(ctx)
 	if err != nil {
 		return err

@@ -149,6 +149,26 @@ func TestReconcileDeletesThePodsOfAParkedRelease(t *testing.T) {
 	g.Expect(b.roller.deletions).To(HaveLen(1), "the cache shows no other pod of the release")
 }
 
+// A StatefulSet that is scaled to no pods has completed its rollout: all pods that come back are of the release.
+func TestReconcileTakesAParkForOverOnceTheRolloutIsComplete(t *testing.T) {
+	for revision, requests := range map[string][]string{"web-a": nil, "web-b": {"PodsFailed"}} {
+		t.Run(revision, func(t *testing.T) {
+			g, objects := NewWithT(t), parkedWeb()
+			set := objects[1].(*appsv1.StatefulSet)
+			set.Status.CurrentRevision = revision
+			set.Labels[annotationPrefix+"suspend"] = "1"
+			b := setBench(t, []error{nil}, append(objects, failedRecord(set), on("suspended-rollback", "isSuspendedRollback"))...)
+			_, err := b.Reconcile(t.Context(), webKey)
+			g.Expect(err).NotTo(HaveOccurred())
+			var reasons []string
+			for _, request := range b.roller.requests {
+				reasons = append(reasons, string(request.Reason))
+			}
+			g.Expect(reasons).To(Equal(requests))
+		})
+	}
+}
+
 func TestReconcileDeletesAPodThatBlocksTheSet(t *testing.T) {
 	for _, row := range []struct {
 		name    string

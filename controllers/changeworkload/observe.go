@@ -114,7 +114,9 @@ func (s *scene) read(release decide.Release) {
 		s.Rolling = false // it can't be stopped, as one of a declared kind without hold
 	}
 	s.Hold = decide.HoldOf(s.owner, s.Paused, release.Number)
-	s.Parked = appv1alpha1.ParkOf(annotations, release.Number)
+	if ordinals, _ := workload.OrdinalsOf(s.kind, s.owner); !ordinals.IsRolledOut() {
+		s.Parked = appv1alpha1.ParkOf(annotations, release.Number)
+	}
 	s.Suspended = decide.IsSuspended(s.owner)
 	s.Trial = annotations[appv1alpha1.AnnotationTrial] == appv1alpha1.TrialTrue
 	s.Refused = annotations[appv1alpha1.AnnotationRefused]

@@ -137,6 +137,19 @@ func TestOpenGatesOfAStatefulSet(t *testing.T) {
 	}
 }
 
+// With no pods, a StatefulSet has completed its rollout: those that come later are all of the release.
+func TestReadTakesAParkForOverOnceTheRolloutIsComplete(t *testing.T) {
+	for current, parked := range map[string]bool{"web-a": true, "web-b": false} {
+		set := gatedSet(func(set *appsv1.StatefulSet) {
+			set.Annotations["altershield.defense.antgroup.com/parked"] = `{"release":2,"reason":"Requested","time":"2026-11-21T09:00:00Z"}`
+			set.Status.CurrentRevision = current
+		})
+		read := &scene{owner: set, kind: statefulset.Kind{}}
+		read.read(decide.Release{Version: "b", Number: 2})
+		NewWithT(t).Expect(read.Parked != nil).To(Equal(parked), current)
+	}
+}
+
 // forgetful is a kind that shows the present release only, like a declared one, and runs its pods in StatefulSets.
 type forgetful struct{ deployment.Kind }
 

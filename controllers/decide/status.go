@@ -118,7 +118,7 @@ func setParked(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
 		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonSuperseded,
 			"the "+seen.Kind+" has moved on to another release")
 	default:
-		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonResumed, "the rollout of the release goes on")
+		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonResumed, "the rollout of the release goes on or is complete: pods that are deleted come back with it")
 	}
 }
 
