@@ -69,7 +69,7 @@ func (o Ordinals) BarOf(hold Hold) ParkBar {
 		return ParkResumed
 	case o.UserPartition > 0:
 		return ParkPartition
-	case o.Observed && o.Current == o.Update:
+	case o.IsRolledOut():
 		return ParkComplete
 	}
 	return ParkFree
@@ -77,7 +77,7 @@ func (o Ordinals) BarOf(hold Hold) ParkBar {
 
 // IsRolledOut reports whether the release was rolled out completely, so that all pods come back with it. A park of it is over: there is no other
 // revision any more with which pods come back, as after a scale to no pods.
-func (o Ordinals) IsRolledOut() bool { return o.Current != "" && o.Current == o.Update }
+func (o Ordinals) IsRolledOut() bool { return o.Observed && o.Current == o.Update }
 
 // IsBehind reports whether a pod has another revision than Current, with which it comes back while its release is parked.
 func (o Ordinals) IsBehind(pod *corev1.Pod) bool { return o.revision(pod) != o.Current }
