@@ -23,7 +23,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -168,7 +167,7 @@ func TestAStreamThatCanNotBeginIsAnError(t *testing.T) {
 	g.Expect(w.lists.Load()).To(BeEquivalentTo(1))
 }
 
-func TestAThousandWorkloadsAreThereWithinASecond(t *testing.T) {
+func TestAThousandWorkloadsAreThereWithTheFirstLine(t *testing.T) {
 	g := NewWithT(t)
 	var objects []client.Object
 	for at := range 1000 {
@@ -178,12 +177,9 @@ func TestAThousandWorkloadsAreThereWithinASecond(t *testing.T) {
 	}
 	b, w := followed(t, objects...)
 	p := b.page()
-	began := time.Now()
 	next := p.stream("/api/stream")
-	line := next()
-	took := time.Since(began)
-	g.Expect(len(line)).To(BeNumerically(">", 300_000))
-	g.Expect(took).To(BeNumerically("<", time.Second))
+	g.Expect(len(next())).To(BeNumerically(">", 300_000))
+	g.Expect(w.lists.Load()).To(BeEquivalentTo(1))
 	opened := <-w.watches
 	changed := verified(1, "d1")
 	changed.Name, changed.Labels, changed.Spec.AppName, changed.Spec.WorkloadRef = objects[7].GetName(), objects[7].GetLabels(), "w7", objects[7].(*appv1alpha1.ChangeWorkload).Spec.WorkloadRef
