@@ -148,6 +148,39 @@ func TestReaderOfReturnsTheStrictestFirst(t *testing.T) {
 	g.Expect(names).To(Equal([]string{"d", "e", "c", "b", "a"}))
 }
 
+func TestReaderIsOn(t *testing.T) {
+	freezes := []client.Object{
+		lock("shop", "parks", 8), lock("shop", "denies", 8, acting("Deny")), lock("shop", "warns", 8, acting("Warn")), lock("shop", "over", 1),
+		lock("shop", "broken", 8, fridays("09:00", "18:00"), func(object *appv1alpha1.ChangeFreeze) { object.Spec.Windows[0].TimeZone = "Mars" }),
+		// It selects no namespace that has the workload any more.
+		lock("system", "elsewhere", 8, func(object *appv1alpha1.ChangeFreeze) {
+			object.Spec.Namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "dev"}}
+		}),
+	}
+	reader := freeze.Reader{Freezes: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(freezes...).Build(), Namespace: "system"}
+	for by, expected := range map[string]bool{
+		"shop/parks": true, "shop/denies": true, "shop/warns": false, "shop/over": false, "shop/broken": false, "shop/deleted": false,
+		"other/parks": false, "system/elsewhere": true,
+	} {
+		t.Run(by, func(t *testing.T) {
+			on, err := reader.IsOn(t.Context(), by, now)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(on).To(Equal(expected))
+		})
+	}
+}
+
+func TestReleaseOf(t *testing.T) {
+	annotations := map[string]string{
+		"altershield.defense.antgroup.com/released-by": `{"release":7,"user":"alice","time":"2026-11-27T09:30:00Z"}`,
+		"altershield.defense.antgroup.com/frozen":      `{"release":7,"by":["shop/lock"],"concurrent":5}`,
+	}
+	g, release := NewWithT(t), freeze.ReleaseOf(annotations, 7)
+	g.Expect(release.Began).To(BeTemporally("==", now.Add(-30*time.Minute)))
+	g.Expect(release.Parked).To(Equal(&appv1alpha1.Frozen{Release: 7, By: []string{"shop/lock"}, Concurrent: 5}))
+	g.Expect(freeze.ReleaseOf(annotations, 8)).To(BeZero(), "they are of another release")
+}
+
 func TestReleaseInForce(t *testing.T) {
 	lasting := func(by string, hours int, holds bool) *decide.InForce {
 		return &decide.InForce{By: by, Since: now.Add(-time.Hour), Until: now.Add(time.Duration(hours-1) * time.Hour), Holds: holds, Concurrent: 5}
@@ -293,6 +326,10 @@ func TestReaderOfReportsWhatItCanNotRead(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(central).WithInterceptorFuncs(row.funcs).Build()
 			_, err := freeze.Reader{Namespaces: kube, Freezes: kube, Namespace: "system"}.Of(t.Context(), deployment.Kind{}, web, now)
 			NewWithT(t).Expect(err).To(MatchError(row.want))
+			if row.funcs.List != nil {
+				_, err := freeze.Reader{Freezes: kube}.IsOn(t.Context(), "shop/lock", now)
+				NewWithT(t).Expect(err).To(MatchError(row.want))
+			}
 		})
 	}
 	for name, namespaces := range map[string][]client.Object{
