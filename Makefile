@@ -41,15 +41,14 @@ HAVE_CC := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
 RACE := $(if $(HAVE_CC),-race)
 
-# What is shipped, and the suites that run the built manager on a control plane, in PROCS processes with a control plane each.
-SHIPPED := ./apis/... ./cmd/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
+# The suites that run the built manager on a control plane, in PROCS processes with a control plane each.
 SYSTEM := ./controllers ./webhooks/servingcert
 without_system = $(filter-out $(SYSTEM:./%=\%/%),$(shell go list $(1)))
 PROCS ?= 2
 GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
 
 # Control planes, the compiler and the linker allocate much: with rarer garbage collections the specs need a third less CPU time.
-test test-compile test-oldest test-full coverage: export GOGC ?= 400
+test test-unit test-compile test-oldest test-full coverage: export GOGC ?= 400
 
 ##@ The two commands
 
@@ -64,9 +63,17 @@ demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and
 	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
 
 .PHONY: test
-test: assets ## Run all but the slow tests: unit and component tests, and system tests on a control plane.
-	CGO_ENABLED=0 go test -short -vet=off -timeout 15m $(call without_system,./...)
+test: test-unit ## Run all but the slow tests: unit and component tests, and system tests on a control plane.
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
+
+.PHONY: test-unit
+test-unit: assets ## Run the unit and component tests.
+	@mkdir -p bin
+	CGO_ENABLED=0 go test -short -vet=off -timeout 15m -coverprofile bin/coverage.out $(call without_system,./...)
+
+.PHONY: coverage
+coverage: test-unit ## Run the unit and component tests, and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
+	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml
 
 .PHONY: test-compile
 test-compile: ## Compile the tests and all that they need, without linking programs, so that `make test` finds a warm cache.
@@ -110,7 +117,7 @@ node: build-node modules ## Open a shell with a cluster of real nodes, on Linux 
 
 .PHONY: e2e
 e2e: build-node modules ## Test an installation on a cluster of real nodes, on Linux as root: CONTRIBUTING.md, "Real nodes".
-	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
+	CGO_ENABLED=0 go test -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast -ginkgo.label-filter='!many && !judge && !autoscale' $(E2E_ARGS)
 
 # The shell beside the cluster has no module proxy, and no network for what the suite needs of other projects.
@@ -162,13 +169,6 @@ fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for som
 		echo "=== $$target in $$(dirname "$$file")"; \
 		CGO_ENABLED=0 go test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 || exit 1; \
 	done
-
-.PHONY: coverage
-coverage: assets ## Run the unit and component tests with the race detector, and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
-	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
-	@mkdir -p bin
-	@$(TEST_ENV) go test $(RACE) -short -timeout 15m -coverprofile bin/coverage.out $(SHIPPED)
-	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml
 
 ##@ Development
 
