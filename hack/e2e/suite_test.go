@@ -116,7 +116,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("admits every release while a node is drained", survivesADrain)
 	It("admits every release while it changes its certificate", changesItsCertificate)
 	It("is upgraded from the previous image, and no pod of a workload restarts", isUpgraded)
-	It("loses its leader 20 times during 50 releases, and every release ends correctly", losesItsLeaderAgainAndAgain)
+	It("loses its leader 20 times during 50 releases, and every release ends correctly", Label("slow"), losesItsLeaderAgainAndAgain)
 	It("recovers after its leader was killed without notice", isKilledOnTheSpot)
 	It("blocks nothing but releases in opted-in namespaces while it is down", isDown)
 	It("needs few resources at rest", rests)
