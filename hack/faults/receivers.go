@@ -126,23 +126,22 @@ func askOthers(ctx context.Context, s *stage) error {
 	return s.enforce(ctx, shortBake, ready, placement, ask(driftCheck, appv1alpha1.AnswerAsynchronous), smoke)
 }
 
-// reports has a verdict reported on a release, once the operator waits for it.
+// reports has a verdict reported on a release, once the operator waits for it and has paused the rollout until its next step: one that comes
+// before the pause leaves a rollout that is held for the failure alone.
 func reports(release int64, verdict appv1alpha1.ReportedVerdict) step {
-	return func(ctx context.Context, s *stage) error {
-		return s.write(ctx, fmt.Sprintf("the verdict on release %d", release), func(ctx context.Context) error {
-			var verdicts appv1alpha1.ChangeVerdictList
-			if err := s.Kube.List(ctx, &verdicts, client.InNamespace(s.namespace)); err != nil {
-				return err
+	return acts(fmt.Sprintf("the verdict on release %d", release), func(ctx context.Context, s seen) error {
+		var verdicts appv1alpha1.ChangeVerdictList
+		if err := s.Kube.List(ctx, &verdicts, client.InNamespace(s.namespace)); err != nil {
+			return err
+		}
+		for i := range verdicts.Items {
+			if verdicts.Items[i].Spec.Release == release && s.kind.Rollout(s.object).Paused {
+				patch := fmt.Sprintf(`{"status":{"verdict":%q}}`, verdict)
+				return s.Kube.Status().Patch(ctx, &verdicts.Items[i], client.RawPatch(types.MergePatchType, []byte(patch)))
 			}
-			for i := range verdicts.Items {
-				if verdicts.Items[i].Spec.Release == release {
-					patch := fmt.Sprintf(`{"status":{"verdict":%q}}`, verdict)
-					return s.Kube.Status().Patch(ctx, &verdicts.Items[i], client.RawPatch(types.MergePatchType, []byte(patch)))
-				}
-			}
-			return errors.New("there is no ChangeVerdict on it")
-		})
-	}
+		}
+		return errors.New("there is no ChangeVerdict on it, or its rollout goes on")
+	})
 }
 
 const (
