@@ -57,7 +57,7 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 		Expect(code).To(BeZero(), output)
 		Expect(output).To(ContainSubstring("Do you want this? [y/N] "))
 		Expect(output).To(ContainSubstring("warning   deployment sleep stays suspended until this release is verified"))
-		Expect(output).To(HaveSuffix("\nreleased the repair; kubectl altershield wait sleep -n " + namespace + " follows\n"))
+		Expect(output).To(HaveSuffix("\nreleased the repair; kubectl altershield wait deployment/sleep -n " + namespace + " follows\n"))
 		Expect(plugin.succeeds(ctx, "wait", "sleep", "-n", namespace)).To(ContainSubstring("✔ Success"))
 		Expect(get(ctx, namespace, "sleep").Labels).NotTo(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
 		Expect(get(ctx, namespace, "sleep").Annotations["altershield.defense.antgroup.com/ignored-suspend-by"]).To(ContainSubstring("admin"))

@@ -84,7 +84,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		Expect(output).To(MatchRegexp(`is repaired: release 1 c6c45d2 → release 2 \S+\n  spec.containers\[sleep\].image: busybox -> busybox:1.36\n`))
 		Expect(output).To(ContainSubstring("nothing was changed: this was a dry run\n"))
 		Expect(output).To(ContainSubstring("release 2  ✔ Success"))
-		Expect(output).To(ContainSubstring("paused; kubectl altershield resume sleep -n " + namespace + " lets it go on\n"))
+		Expect(output).To(ContainSubstring("paused; kubectl altershield resume deployment/sleep -n " + namespace + " lets it go on\n"))
 		Expect(output).To(MatchRegexp(`(?m)^VerificationPolicy +altershieldoperator-system +builtin +mode: `))
 		Expect(output).To(MatchRegexp(`(?m)^branch +(on|off) \(`))
 

@@ -110,7 +110,7 @@ func compare(facts view.Facts, kept []unstructured.Unstructured, from, to int64,
 		}
 	}
 	if from == 0 {
-		return view.Difference{}, fmt.Errorf("no content of a release before %d is kept: kubectl altershield history %s shows the releases", to, facts.Reference.Name)
+		return view.Difference{}, fmt.Errorf("no content of a release before %d is kept: kubectl altershield history %s shows the releases", to, facts.Arguments())
 	}
 	difference.From = side(facts, kept, from)
 	before, err := contentOf(facts, kept, from, nil)
@@ -174,7 +174,7 @@ func contentOf(facts view.Facts, kept []unstructured.Unstructured, number int64,
 		return view.ContentOf(facts.Workload.Object, like), nil
 	}
 	return nil, fmt.Errorf("the content of release %d of %s isn't kept: kubectl altershield history %s marks those that are",
-		number, view.Argument(facts.Reference), facts.Reference.Name)
+		number, view.Argument(facts.Reference), facts.Arguments())
 }
 
 // contentIn returns the content that a ControllerRevision keeps.

@@ -315,7 +315,7 @@ func TestHistoryDiffAndEvents(t *testing.T) {
 func TestDiffWithoutAKeptContent(t *testing.T) {
 	g := NewWithT(t)
 	answer := newBench(t, failed(7, "49"), web(7, "49")).run("diff", "web")
-	g.Expect(answer.err).To(ContainSubstring("no content of a release before 7 is kept"))
+	g.Expect(answer.err).To(ContainSubstring("no content of a release before 7 is kept: kubectl altershield history deployment/web -n shop shows the releases"))
 	answer = newBench(t, failed(7, "49")).run("diff", "web")
 	g.Expect(answer.err).To(ContainSubstring("deployment/web can't be read"))
 	broken := kept(5, "a1", "web:1.8")

@@ -83,7 +83,7 @@ func TestRepairByAnImageIsOneRequest(t *testing.T) {
 	b.in = "y\n"
 	answer := b.run("repair", "web", "--image", "web=web:2.0")
 	g.Expect(answer.err).To(Equal(repairShown + "Do you want this? [y/N] "))
-	g.Expect(answer.out).To(Equal("released the repair; kubectl altershield wait web -n shop follows\n"))
+	g.Expect(answer.out).To(Equal("released the repair; kubectl altershield wait deployment/web -n shop follows\n"))
 	g.Expect(requests).To(HaveLen(2))
 	g.Expect(requests[0].dryRun).To(BeTrue(), "it is tried first")
 	g.Expect(requests[1].dryRun).To(BeFalse())
@@ -97,7 +97,7 @@ func TestRepairByAFileKeepsTheLabelOutOfWhatWasApplied(t *testing.T) {
 	var requests []sent
 	b := repairBench(t, &requests)
 	g.Expect(b.run("repair", "web", "-f", written(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\n"+file), "-y").expects(g, command.OK)).
-		To(Equal("released the repair; kubectl altershield wait web -n shop follows\n"))
+		To(Equal("released the repair; kubectl altershield wait deployment/web -n shop follows\n"))
 	g.Expect(requests[1].text).To(ContainSubstring(`"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}`))
 	g.Expect(requests[1].text).To(ContainSubstring(`"resourceVersion":"999"`))
 	deployment := stored(t, b)

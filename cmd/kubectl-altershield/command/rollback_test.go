@@ -53,7 +53,7 @@ func TestRollbackAsksTheUserAndThenTheOperator(t *testing.T) {
 		g.Expect(requested(t, b)).To(BeEmpty())
 	}
 	b.in = "Yes\n"
-	g.Expect(b.run("rollback", "web").out).To(Equal("asked the operator; kubectl altershield wait web -n shop follows\n"))
+	g.Expect(b.run("rollback", "web").out).To(Equal("asked the operator; kubectl altershield wait deployment/web -n shop follows\n"))
 	g.Expect(requested(t, b)).To(Equal(version("a1")))
 }
 
@@ -74,7 +74,7 @@ func TestRollbackParksAStatefulSet(t *testing.T) {
 	held.Status = appsv1.StatefulSetStatus{Replicas: 3, UpdatedReplicas: 1}
 	b := newBench(t, set("db"), held)
 	ran := b.run("rollback", "statefulset/db", "--park", "-y")
-	g.Expect(ran.expects(g, command.OK)).To(Equal("asked the operator; kubectl altershield status db -n shop shows how far it is\n"))
+	g.Expect(ran.expects(g, command.OK)).To(Equal("asked the operator; kubectl altershield status statefulset/db -n shop shows how far it is\n"))
 	g.Expect(ran.err).To(BeEmpty())
 	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(held), held)).To(Succeed())
 	g.Expect(held.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/rollback", "park"))

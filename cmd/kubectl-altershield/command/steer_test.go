@@ -38,14 +38,14 @@ func TestHoldPausesWithAReasonAndResumeTakesBothBack(t *testing.T) {
 	b.in = "yes\n"
 	answer := b.run("hold", "web", "--reason", "waits for the database")
 	g.Expect(answer.err).To(Equal("shop/web is paused at release 7 4900000\n  reason    waits for the database\nDo you want this? [y/N] "))
-	g.Expect(answer.out).To(Equal("paused; kubectl altershield resume web -n shop lets it go on\n"))
+	g.Expect(answer.out).To(Equal("paused; kubectl altershield resume deployment/web -n shop lets it go on\n"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeTrue())
 	g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/pause-reason", "waits for the database"))
 	g.Expect(b.run("status", "web").out).To(ContainSubstring("paused by a user: waits for the database"))
 	g.Expect(b.run("hold", "web", "-y").err).To(Equal("error: the rollout of deployment/web is paused by a user already\n"))
 
 	g.Expect(b.run("resume", "web", "-y", "--dry-run=client", "--reason", "the database is back").expects(g, command.OK)).To(ContainSubstring("  reason    the database is back\n"))
-	g.Expect(b.run("resume", "web", "-y").expects(g, command.OK)).To(Equal("goes on; kubectl altershield wait web -n shop follows\n"))
+	g.Expect(b.run("resume", "web", "-y").expects(g, command.OK)).To(Equal("goes on; kubectl altershield wait deployment/web -n shop follows\n"))
 	g.Expect(stored(t, b).Spec.Paused).To(BeFalse())
 	g.Expect(stored(t, b).Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/pause-reason"))
 	g.Expect(b.run("resume", "web", "-y").err).To(Equal("error: the rollout of deployment/web isn't paused\n"))
@@ -94,7 +94,7 @@ func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
 		objects []client.Object
 		code    command.Code
 	}{
-		"paused; kubectl altershield resume web -n shop lets it go on\n":                                    {[]client.Object{kind(paused)}, command.OK},
+		"paused; kubectl altershield resume cloneset/web -n shop lets it go on\n":                           {[]client.Object{kind(paused)}, command.OK},
 		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io":   {[]client.Object{kind()}, command.Failed},
 		"ControlledKind clonesets.apps.kruise.io: spec.hold[0].path":                                        {[]client.Object{kind(appv1alpha1.HoldField{Path: "spec..x", Value: paused.Value})}, command.Failed},
 		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io\n": {nil, command.Failed},
@@ -194,7 +194,7 @@ func TestGoOnWritesTheReleaseAndTheStep(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, pacedRecord(), web(7, "49", paced))
 		g.Expect(b.run(append(split("go-on web -y"), split(step)...)...).expects(g, command.OK)).To(Equal(
-			"  warning   an approval that is missing isn't passed: kubectl altershield approve web\nasked the operator; kubectl altershield wait web -n shop follows\n"))
+			"  warning   an approval that is missing isn't passed: kubectl altershield approve deployment/web -n shop\nasked the operator; kubectl altershield wait deployment/web -n shop follows\n"))
 		g.Expect(stored(t, b).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/go-on", value))
 	}
 	answer := newBench(t, verified(7, "49"), web(7, "49")).run("go-on", "web", "-y")

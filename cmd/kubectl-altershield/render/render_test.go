@@ -189,10 +189,10 @@ func TestEventsOfNothing(t *testing.T) {
 func TestRequest(t *testing.T) {
 	g := NewWithT(t)
 	request := view.Request{
-		Namespace: "shop", Workload: "web", From: view.Side{Release: 7, Version: version("491e30c")}, To: view.Side{Version: version("a15e8a3")}, Changes: []string{"image"},
+		Namespace: "shop", Workload: "web", Object: "deployment/web", From: view.Side{Release: 7, Version: version("491e30c")}, To: view.Side{Version: version("a15e8a3")}, Changes: []string{"image"},
 	}
 	g.Expect(render.Question(request, style)).To(Equal("shop/web goes back: release 7 491e30c → a15e8a3\n  image\nDo you want this? [y/N] "))
-	g.Expect(render.Request(request, style)).To(Equal("asked the operator; kubectl altershield wait web -n shop follows\n"))
+	g.Expect(render.Request(request, style)).To(Equal("asked the operator; kubectl altershield wait deployment/web -n shop follows\n"))
 	request.DryRun, request.To.Release = true, 5
 	g.Expect(render.Request(request, style)).To(Equal("shop/web goes back: release 7 491e30c → release 5 a15e8a3\n  image\nnothing was changed: this was a dry run\n"))
 }
@@ -203,21 +203,21 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		request             view.Request
 		does, done, chinese string
 	}{
-		"repair": {view.Request{Kind: "RepairRequest", Workload: "web", From: at, To: view.Side{Release: 8, Version: version("c0")}},
-			"shop/web is repaired: release 7 491e30c → release 8 c000000\n", "released the repair; kubectl altershield wait web -n shop follows\n",
+		"repair": {view.Request{Kind: "RepairRequest", Workload: "web", Object: "deployment/web", From: at, To: view.Side{Release: 8, Version: version("c0")}},
+			"shop/web is repaired: release 7 491e30c → release 8 c000000\n", "released the repair; kubectl altershield wait deployment/web -n shop follows\n",
 			"shop/web 将修复发布：发布 7 491e30c → 发布 8 c000000\n"},
-		"hold": {view.Request{Kind: "HoldRequest", Workload: "web", From: at, Reason: "waits for\nthe database"},
-			"shop/web is paused at release 7 491e30c\n  reason    waits for the database\n", "paused; kubectl altershield resume web -n shop lets it go on\n",
+		"hold": {view.Request{Kind: "HoldRequest", Workload: "web", Object: "deployment/web", From: at, Reason: "waits for\nthe database"},
+			"shop/web is paused at release 7 491e30c\n  reason    waits for the database\n", "paused; kubectl altershield resume deployment/web -n shop lets it go on\n",
 			"shop/web 将暂停在发布 7 491e30c\n  理由      waits for the database\n"},
-		"park": {view.Request{Kind: "ParkRequest", Workload: "db", From: at},
+		"park": {view.Request{Kind: "ParkRequest", Workload: "db", Object: "statefulset/db", From: at},
 			"shop/db at release 7 491e30c is parked: its pods come back as before, the template stays\n",
-			"asked the operator; kubectl altershield status db -n shop shows how far it is\n",
+			"asked the operator; kubectl altershield status statefulset/db -n shop shows how far it is\n",
 			"shop/db 的发布 7 491e30c 将停放：Pod 恢复原样，模板不变\n"},
-		"go-on": {view.Request{Kind: "GoOnRequest", Workload: "web", From: at, Step: "2/3"},
-			"shop/web at release 7 491e30c goes on to step 2/3, whatever the checks of the steps before say\n", "asked the operator; kubectl altershield wait web -n shop follows\n",
+		"go-on": {view.Request{Kind: "GoOnRequest", Workload: "web", Object: "deployment/web", From: at, Step: "2/3"},
+			"shop/web at release 7 491e30c goes on to step 2/3, whatever the checks of the steps before say\n", "asked the operator; kubectl altershield wait deployment/web -n shop follows\n",
 			"shop/web 的发布 7 491e30c 将继续到步骤 2/3，不再等待之前步骤的检测\n"},
-		"go-on all": {view.Request{Kind: "GoOnRequest", Workload: "web", From: at, Step: "all"},
-			"shop/web at release 7 491e30c goes on to all pods, without further steps\n", "asked the operator; kubectl altershield wait web -n shop follows\n",
+		"go-on all": {view.Request{Kind: "GoOnRequest", Workload: "web", Object: "deployment/web", From: at, Step: "all"},
+			"shop/web at release 7 491e30c goes on to all pods, without further steps\n", "asked the operator; kubectl altershield wait deployment/web -n shop follows\n",
 			"shop/web 的发布 7 491e30c 将继续到全部 Pod，不再分步\n"},
 		"approve": {view.Request{Kind: "ApproveRequest", Workload: "web", Object: "changeapproval/web-7x2kq", From: at, By: "alice"},
 			"shop/web at release 7 491e30c by alice is approved\n", "approved; kubectl delete changeapproval/web-7x2kq -n shop withdraws it until the step begins\n",
@@ -255,12 +255,12 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 
 func TestAResumptionWithAWarningIsNotSaidToGoOn(t *testing.T) {
 	g := NewWithT(t)
-	request := view.Request{Kind: "ResumeRequest", Namespace: "shop", Workload: "web", From: view.Side{Release: 7, Version: version("491e30c")}}
+	request := view.Request{Kind: "ResumeRequest", Namespace: "shop", Workload: "web", Object: "deployment/web", From: view.Side{Release: 7, Version: version("491e30c")}}
 	g.Expect(render.Question(request, style)).To(Equal("shop/web goes on at release 7 491e30c\nDo you want this? [y/N] "))
-	g.Expect(render.Request(request, style)).To(Equal("goes on; kubectl altershield wait web -n shop follows\n"))
+	g.Expect(render.Request(request, style)).To(Equal("goes on; kubectl altershield wait deployment/web -n shop follows\n"))
 	request.Warnings = []string{"the release stays parked: it starts by itself"}
 	g.Expect(render.Request(request, style)).To(Equal("  warning   the release stays parked: it starts by itself\n" +
-		"kubectl altershield wait web -n shop shows whether it goes on\n"))
+		"kubectl altershield wait deployment/web -n shop shows whether it goes on\n"))
 }
 
 func TestFreezes(t *testing.T) {

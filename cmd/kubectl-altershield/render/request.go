@@ -90,35 +90,35 @@ func (s Style) does(request view.Request) string {
 
 // done returns a sentence about what was done.
 func (s Style) done(request view.Request) string {
-	workload := clean(request.Workload)
+	object := clean(request.Object)
 	switch request.Kind {
 	case view.ParkRequest:
-		return s.text("asked.park", workload, request.Namespace)
+		return s.text("asked.park", object, request.Namespace)
 	case view.RepairRequest:
-		return s.text("repaired", workload, request.Namespace)
+		return s.text("repaired", object, request.Namespace)
 	case view.HoldRequest:
-		return s.text("is.paused", workload, request.Namespace)
+		return s.text("is.paused", object, request.Namespace)
 	case view.ResumeRequest:
 		if len(request.Warnings) > 0 { // the operator may have kept its pause
-			return s.text("resumed.perhaps", workload, request.Namespace)
+			return s.text("resumed.perhaps", object, request.Namespace)
 		}
-		return s.text("resumed", workload, request.Namespace)
+		return s.text("resumed", object, request.Namespace)
 	case view.ApproveRequest:
-		return s.text("approved", clean(request.Object), request.Namespace)
+		return s.text("approved", object, request.Namespace)
 	case view.DenyRequest:
-		return s.text("denied.release", clean(request.Object), request.Namespace)
+		return s.text("denied.release", object, request.Namespace)
 	case view.LockRequest:
 		return s.text("locked", clean(strings.TrimPrefix(request.Object, "changefreeze/")), request.Namespace)
 	case view.UnlockRequest:
-		return s.text("unlocked", clean(request.Object), request.Namespace)
+		return s.text("unlocked", object, request.Namespace)
 	case view.BreakGlassRequest:
-		return s.text("broken", clean(request.Object), request.Namespace)
+		return s.text("broken", object, request.Namespace)
 	case view.SettingRequest:
-		return s.text("set", clean(request.Object))
+		return s.text("set", object)
 	case view.VerdictRequest:
-		return s.text("judged", clean(request.Object), request.Namespace)
+		return s.text("judged", object, request.Namespace)
 	}
-	return s.text("asked", workload, request.Namespace)
+	return s.text("asked", object, request.Namespace)
 }
 
 // releaseSide returns a release and its version; the version alone where the release isn't known any more.

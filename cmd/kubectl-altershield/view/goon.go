@@ -55,7 +55,7 @@ func GoOnOf(facts Facts, step string) (request Request, value string, err error)
 		}
 	}
 	if waitsForApproval(facts) {
-		request.Warnings = append(request.Warnings, fmt.Sprintf("an approval that is missing isn't passed: kubectl altershield approve %s", facts.Reference.Name))
+		request.Warnings = append(request.Warnings, fmt.Sprintf("an approval that is missing isn't passed: kubectl altershield approve %s", facts.Arguments()))
 	}
 	return request, fmt.Sprintf("%d:%s", request.From.Release, step), nil
 }

@@ -67,8 +67,8 @@ func TestGoOnNamesTheNextStepUnlessOneIsNamed(t *testing.T) {
 
 func TestGoOnWarnsOfAnApprovalThatIsMissing(t *testing.T) {
 	for reason, warnings := range map[string][]string{
-		"AwaitingApproval": {"an approval that is missing isn't passed: kubectl altershield approve web"},
-		"ApprovalDenied":   {"an approval that is missing isn't passed: kubectl altershield approve web"},
+		"AwaitingApproval": {"an approval that is missing isn't passed: kubectl altershield approve deployment/web -n shop"},
+		"ApprovalDenied":   {"an approval that is missing isn't passed: kubectl altershield approve deployment/web -n shop"},
 		"Soaking":          nil,
 	} {
 		request, _, err := view.GoOnOf(facts(workload(7, "49", heldForStep), record(7, "49", atStep(1, "1/3"), has("Paced", "True", reason, ""))), "")

@@ -36,10 +36,10 @@ func HoldOf(facts Facts, reason string) (Request, error) {
 	paced := appv1alpha1.PacedOf(facts.Workload.GetAnnotations(), request.From.Release)
 	switch by := holdOf(facts); {
 	case paced != nil && by != byUser && (paced.Lever != appv1alpha1.LeverGates || by == byOperator && !workloadpatch.IsHeld(facts.Workload)):
-		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps: kubectl altershield freeze lock LOCK %s -n %s --running=Hold --reason WHY keeps it at its step",
-			request.From.Release, request.Object, facts.Reference.Name, facts.Namespace)
+		return Request{}, fmt.Errorf("release %d of %s is rolled out in steps: kubectl altershield freeze lock LOCK %s --running=Hold --reason WHY keeps it at its step",
+			request.From.Release, request.Object, facts.Arguments())
 	case by == byOperator:
-		return Request{}, fmt.Errorf("the operator holds the rollout of %s already: kubectl altershield why %s -n %s shows for what", request.Object, facts.Reference.Name, facts.Namespace)
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s already: kubectl altershield why %s shows for what", request.Object, facts.Arguments())
 	case by == byUser:
 		return Request{}, fmt.Errorf("the rollout of %s is paused by a user already", request.Object)
 	}
@@ -68,8 +68,8 @@ func ResumeOf(facts Facts, override bool, reason string) (Request, error) {
 	case by == notPaused:
 		return Request{}, fmt.Errorf("the rollout of %s isn't paused", request.Object)
 	case by == byOperator && !override:
-		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s -n %s shows for what; --override resumes it all the same",
-			request.Object, facts.Reference.Name, facts.Namespace)
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s shows for what; --override resumes it all the same",
+			request.Object, facts.Arguments())
 	}
 	operations := pauser.Resume(facts.Workload, appv1alpha1.OriginalsOf(facts.Workload.GetAnnotations()))
 	if len(operations) == 0 {

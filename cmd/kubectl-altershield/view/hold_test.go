@@ -48,11 +48,11 @@ func TestHoldAndResumeDistinguishThePauseOfAUserFromThatOfTheOperator(t *testing
 		"a rollout that goes on": {func(*unstructured.Unstructured) {}, "", "the rollout of deployment/web isn't paused"},
 		"the pause of a user":    {paused, "the rollout of deployment/web is paused by a user already", ""},
 		"the hold of the operator": {held,
-			"the operator holds the rollout of deployment/web already: kubectl altershield why web -n shop shows for what",
-			"the operator holds the rollout of deployment/web, no user has paused it: kubectl altershield why web -n shop shows for what; --override resumes it all the same"},
+			"the operator holds the rollout of deployment/web already: kubectl altershield why deployment/web -n shop shows for what",
+			"the operator holds the rollout of deployment/web, no user has paused it: kubectl altershield why deployment/web -n shop shows for what; --override resumes it all the same"},
 		"a pause until the next step": {heldForStep,
-			"release 7 of deployment/web is rolled out in steps: kubectl altershield freeze lock LOCK web -n shop --running=Hold --reason WHY keeps it at its step",
-			"the operator holds the rollout of deployment/web, no user has paused it: kubectl altershield why web -n shop shows for what; --override resumes it all the same"},
+			"release 7 of deployment/web is rolled out in steps: kubectl altershield freeze lock LOCK deployment/web -n shop --running=Hold --reason WHY keeps it at its step",
+			"the operator holds the rollout of deployment/web, no user has paused it: kubectl altershield why deployment/web -n shop shows for what; --override resumes it all the same"},
 		"the pause of a user after a resumption": {overridden, "the rollout of deployment/web is paused by a user already", ""},
 	} {
 		g := NewWithT(t)
@@ -154,7 +154,7 @@ func TestHoldAndResumeOfOtherKindsLeaveWhatTheyCannotRestore(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(`a pause of statefulset/web would overwrite what resume can't restore: {"partition":3}; set the field yourself`))
 	_, err = view.HoldOf(factsOf("apps/v1", "StatefulSet", partition(2), annotated("paced", `{"release":7,"policy":"shop/careful","lever":"Partition"}`)), "")
 	NewWithT(t).Expect(err).To(MatchError("release 7 of statefulset/web is rolled out in steps: " +
-		"kubectl altershield freeze lock LOCK web -n shop --running=Hold --reason WHY keeps it at its step"))
+		"kubectl altershield freeze lock LOCK statefulset/web -n shop --running=Hold --reason WHY keeps it at its step"))
 	_, err = view.ResumeOf(factsOf("apps/v1", "StatefulSet", strategy(map[string]any{"type": "OnDelete"})), false, "")
 	NewWithT(t).Expect(err).To(MatchError("statefulset/web is paused by its strategy, not by a value that hold sets: change the strategy yourself"))
 

@@ -110,6 +110,9 @@ func Argument(reference appv1alpha1.WorkloadReference) string {
 	return strings.ToLower(reference.Kind) + "/" + reference.Name
 }
 
+// Arguments returns the workload as arguments of the plugin, which name it in whatever namespace a user works.
+func (f Facts) Arguments() string { return Argument(f.Reference) + " -n " + f.Namespace }
+
 // resourceOf returns the resource of a workload: the label of its records has it, and those of Deployments have none.
 func resourceOf(facts Facts) string {
 	for i := range facts.Records {

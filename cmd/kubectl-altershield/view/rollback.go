@@ -39,11 +39,11 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 		return Request{}, fmt.Errorf("%s can't be read, so it can't be rolled back", argument)
 	}
 	if workloadOf(facts).Paused {
-		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl altershield resume %s", argument, argument)
+		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl altershield resume %s", argument, facts.Arguments())
 	}
 	targets := pastOf(facts).VerifiedTargets(now)
 	if len(targets) == 0 && to == "" {
-		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, argument)
+		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, facts.Arguments())
 	}
 	version, err := target(facts, targets, to, now)
 	if err != nil {
@@ -63,7 +63,7 @@ func ParkOf(facts Facts) (Request, error) {
 	case facts.Workload == nil:
 		return Request{}, fmt.Errorf("%s can't be read, so it can't be parked", argument)
 	case !mayPark(facts, presentRecord(facts)):
-		return Request{}, fmt.Errorf("%s can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status %s", argument, argument)
+		return Request{}, fmt.Errorf("%s can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status %s", argument, facts.Arguments())
 	}
 	return requestOf(ParkRequest, facts), nil
 }

@@ -81,7 +81,7 @@ func TestRollbackNamesWhatIsInItsWay(t *testing.T) {
 		to, says string
 	}{
 		"no workload":         {facts(nil, record(5, "a1")), "", "deployment/web can't be read"},
-		"a pause of a user":   {facts(workload(7, "49", paused), record(5, "a1")), "", "deployment/web is paused by a user, so that the operator would drop the request: kubectl altershield resume deployment/web"},
+		"a pause of a user":   {facts(workload(7, "49", paused), record(5, "a1")), "", "deployment/web is paused by a user, so that the operator would drop the request: kubectl altershield resume deployment/web -n shop"},
 		"no verified version": {facts(workload(7, "49"), record(7, "49", suspended)), "", "there is no verified version that deployment/web may go back to"},
 		"two versions":        {facts(workload(7, "49"), twins...), "a1b2", "several versions begin like that"},
 	} {
@@ -98,7 +98,7 @@ func TestParkOfAStatefulSetWhoseRolloutIsHeld(t *testing.T) {
 	g.Expect(request.Object).To(Equal("statefulset/web"))
 	g.Expect(request.From).To(Equal(view.Side{Release: 7, Version: version("49")}))
 
-	const done = "statefulset/web can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status statefulset/web"
+	const done = "statefulset/web can't be parked: its rollout is complete, isn't held, or is parked already: kubectl altershield status statefulset/web -n shop"
 	for name, change := range map[string]func(*view.Facts){
 		"is parked": func(facts *view.Facts) { has("Parked", "True", "Requested", "")(&facts.Records[0]) },
 		"is complete": func(facts *view.Facts) {

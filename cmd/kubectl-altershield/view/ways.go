@@ -95,16 +95,16 @@ func waysOf(facts Facts, present Release, record *appv1alpha1.ChangeWorkload, no
 	case !decide.IsSuspended(facts.Workload):
 		return waysOn(facts, present, record)
 	}
-	noun := Argument(facts.Reference)
+	object := facts.Arguments()
 	change := changeRight(facts)
 	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf(
-		"kubectl altershield repair %s -n %s -f FILE", noun, facts.Namespace)}}
+		"kubectl altershield repair %s -f FILE", object)}}
 	if targets := pastOf(facts).VerifiedTargets(now); len(targets) > 0 {
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
-			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
+			"kubectl altershield rollback %s", object)})
 	}
 	if mayPark(facts, record) {
-		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf("kubectl altershield rollback %s -n %s --park", noun, facts.Namespace)})
+		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf("kubectl altershield rollback %s --park", object)})
 	}
 	if present.Pods.Failed > 0 {
 		ways = append(ways, Way{
@@ -121,7 +121,7 @@ func waysOn(facts Facts, present Release, record *appv1alpha1.ChangeWorkload) []
 	if present.State != Waiting {
 		return nil
 	}
-	object := Argument(facts.Reference) + " -n " + facts.Namespace
+	object := facts.Arguments()
 	ours := func(resource string) Right {
 		return Right{Verb: "create", Group: appv1alpha1.GroupVersion.Group, Resource: resource, Namespace: facts.Namespace}
 	}
@@ -144,7 +144,7 @@ func nextOf(facts Facts, present Release, ways []Way) *Way {
 		return nil
 	}
 	if present.State == Running || present.State == Pending || ways[0].Name == WayBreakGlass {
-		return &Way{Name: WayWait, Command: fmt.Sprintf("kubectl altershield wait %s -n %s", Argument(facts.Reference), facts.Namespace)}
+		return &Way{Name: WayWait, Command: "kubectl altershield wait " + facts.Arguments()}
 	}
 	best := ways[0]
 	for _, way := range ways {
