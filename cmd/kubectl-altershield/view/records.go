@@ -143,11 +143,10 @@ func SelectorOf(facts Facts) map[string]string {
 	if len(facts.Records) > 0 {
 		return Selector(&facts.Records[0])
 	}
-	deployments, others := Name{Kind: facts.Reference.Kind, Name: facts.Reference.Name}.Labels()
-	if len(deployments) > 0 {
-		return map[string]string{appv1alpha1.LabelDeploymentName: deployments[0]}
+	if facts.Reference.Kind == "Deployment" {
+		return map[string]string{appv1alpha1.LabelDeploymentName: decide.LabelValue(facts.Reference.Name)}
 	}
-	return map[string]string{appv1alpha1.LabelWorkload: others[0]}
+	return map[string]string{appv1alpha1.LabelWorkload: decide.LabelValue(resourceOf(facts) + "." + facts.Reference.Name)}
 }
 
 // addRecorded adds the releases of a workload to a history that ChangeRecords alone know.

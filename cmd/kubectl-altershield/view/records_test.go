@@ -146,6 +146,8 @@ func TestSelectorOfAWorkload(t *testing.T) {
 	g.Expect(SelectorOf(Facts{Records: []appv1alpha1.ChangeWorkload{web}})).To(Equal(map[string]string{"altershield.defense.antgroup.com/workload": "statefulsets.web"}))
 	g.Expect(SelectorOf(Facts{Reference: appv1alpha1.WorkloadReference{Kind: "Deployment", Name: "web"}})).To(Equal(map[string]string{"app.kubernetes.io/deployment-name": "web"}))
 	g.Expect(SelectorOf(Facts{Reference: appv1alpha1.WorkloadReference{Kind: "StatefulSet", Name: "web"}})).To(Equal(map[string]string{"altershield.defense.antgroup.com/workload": "statefulsets.web"}))
+	g.Expect(SelectorOf(Facts{Reference: appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"}})).
+		To(Equal(map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.web"}), "its records are those of a deleted one")
 }
 
 func object(t *testing.T, uid types.UID) *unstructured.Unstructured {
