@@ -162,11 +162,19 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 	if err != nil {
 		return view.Facts{}, usageError(err)
 	}
+	var denied error
 	for i := range names {
 		if names[i].Namespace == "" {
 			names[i].Namespace = c.namespace
 		}
 		facts, found, err := c.byRecords(ctx, names[i])
+		switch {
+		case lacksRight(err) && i < len(names)-1: // what stands before the slash may be a namespace
+			denied = err
+			continue
+		case lacksRight(err) && denied != nil:
+			err = denied
+		}
 		if err != nil || found {
 			return facts, err
 		}

@@ -336,3 +336,20 @@ func TestVersionAndCompletion(t *testing.T) {
 	g.Expect(b.run("__complete", "status", "").out).To(And(ContainSubstring("web\n"), ContainSubstring("db\n")))
 	g.Expect(b.run("__complete", "status", "web", "").out).NotTo(ContainSubstring("db\n"))
 }
+
+func TestANamespaceBeforeTheNameIsReadWithoutRightsInThatOfTheContext(t *testing.T) {
+	for argument, says := range map[string]string{
+		"pay/web": "Deployment web", "pay/cart": "there is no workload cart in namespace pay", "mine/web": "you (bob) may not list changeworkloads.g in namespace shop",
+	} {
+		there := func(object client.Object) client.Object { object.SetNamespace("pay"); return object }
+		b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			var asked client.ListOptions
+			if asked.ApplyOptions(options); asked.Namespace != "pay" {
+				return forbidden("list", "g", "changeworkloads")
+			}
+			return kube.List(ctx, list, options...)
+		}}, there(verified(7, "49")), there(web(7, "49")))
+		answer := b.run("status", argument)
+		NewWithT(t).Expect(answer.out+answer.err).To(ContainSubstring(says), argument)
+	}
+}
