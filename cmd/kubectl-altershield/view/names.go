@@ -113,6 +113,11 @@ func Argument(reference appv1alpha1.WorkloadReference) string {
 // Arguments returns the workload as arguments of the plugin, which name it in whatever namespace a user works.
 func (f Facts) Arguments() string { return Argument(f.Reference) + " -n " + f.Namespace }
 
+// FullArgument returns a workload as an argument of kubectl that no other kind of the same name takes.
+func FullArgument(reference appv1alpha1.WorkloadReference) string {
+	return strings.ToLower(groupKindOf(reference)) + "/" + reference.Name
+}
+
 // resourceOf returns the resource of a workload: the label of its records has it, and those of Deployments have none.
 func resourceOf(facts Facts) string {
 	for i := range facts.Records {
@@ -152,6 +157,12 @@ func (n Name) mayBe(resource string) bool {
 	return word == resource || word+"s" == resource || word+"es" == resource || strings.TrimSuffix(word, "y")+"ies" == resource
 }
 
+// isGroup reports whether a user may name an API version by GROUP or VERSION.GROUP, as kubectl takes them; any if there is none.
+func isGroup(named, apiVersion string) bool {
+	group, version, _ := strings.Cut(apiVersion, "/")
+	return named == "" || strings.EqualFold(named, group) || strings.EqualFold(named, version+"."+group)
+}
+
 // Of returns the records of the workloads that a name may mean, by workload.
 func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload {
 	found := map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload{}
@@ -162,7 +173,9 @@ func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadR
 		if resource == "" {
 			resource = "deployments"
 		}
-		if reference.Name == n.Name && (strings.EqualFold(n.Kind, reference.Kind) || n.mayBe(resource)) {
+		word, group, _ := strings.Cut(n.Kind, ".")
+		isKind := strings.EqualFold(word, reference.Kind) || n.mayBe(resource)
+		if reference.Name == n.Name && isKind && isGroup(group, reference.APIVersion) {
 			found[reference] = append(found[reference], records[i])
 		}
 	}

@@ -64,9 +64,12 @@ func TestNameIsOfARecord(t *testing.T) {
 		{view.Name{Kind: "sts", Name: "web"}, set, true},
 		{view.Name{Kind: "StatefulSet", Name: "web"}, set, true},
 		{view.Name{Kind: "statefulsets.apps", Name: "web"}, set, true},
+		{view.Name{Kind: "statefulset.v1.apps", Name: "web"}, set, true},
+		{view.Name{Kind: "statefulset.apps.kruise.io", Name: "web"}, set, false},
 		{view.Name{Kind: "proxy", Name: "web"}, proxy, true},
 		{view.Name{Kind: "proxy", Name: "web"}, set, false},
 		{view.Name{Kind: "fish", Name: "web"}, odd, true},
+		{view.Name{Kind: "fish.apps", Name: "web"}, odd, true},
 	} {
 		NewWithT(t).Expect(row.name.Of([]appv1alpha1.ChangeWorkload{row.known})).To(HaveLen(map[bool]int{true: 1}[row.is]), row.name.String())
 	}
