@@ -93,6 +93,10 @@ func TestKindsWithoutAPauseSayWhy(t *testing.T) {
 	}
 	_, err := view.HoldOf(facts(nil), "")
 	NewWithT(t).Expect(err).To(MatchError("deployment/web can't be read, so that it isn't known whether it is paused"))
+	known := factsOf("batch.volcano.sh/v1alpha1", "Job", map[string]any{})
+	known.Pauser = lever{"", []kinds.Operation{{Op: "add", Path: "/spec/paused", Value: true}}}
+	_, err = view.HoldOf(known, "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "a declared kind of that name")
 }
 
 // factsOf returns the facts of a workload of another kind.

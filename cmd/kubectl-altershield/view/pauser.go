@@ -71,7 +71,7 @@ func pauserOf(facts Facts) (workload.Pauser, error) {
 		return nil, fmt.Errorf("%s can't be read, so that it isn't known whether it is paused", argument)
 	case !IsBuiltIn(facts.Reference) && pauser == nil:
 		return nil, fmt.Errorf("%s has no pause: there is no spec.hold in the ControlledKind %s", argument, KindName(facts))
-	case facts.Reference.Kind == "Job":
+	case IsBuiltIn(facts.Reference) && facts.Reference.Kind == "Job":
 		return nil, fmt.Errorf("%s has no rollout: spec.suspend would delete its pods", argument)
 	case pauser == nil:
 		pauser = builtInPauser(facts.Reference)
