@@ -18,6 +18,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,11 +33,16 @@ func ApprovalOf(facts Facts, decision appv1alpha1.ApprovalDecision, reason strin
 		kind = DenyRequest
 	}
 	request := requestOf(kind, facts)
+	record := presentRecord(facts)
+	isUnreadable := slices.ContainsFunc(facts.Notes, func(note Note) bool { return note.Lacks == LacksWorkload })
+	if isUnreadable && record != nil && !record.Spec.Observed {
+		request.From = Side{Release: record.Spec.Release, Version: record.Spec.Reversion}
+	}
 	if request.From.Version == "" {
 		return Request{}, nil, fmt.Errorf("%s has no release under change control, so that there is nothing to approve", request.Object)
 	}
 	request.Reason = reason
-	if record := presentRecord(facts); record != nil {
+	if record != nil {
 		request.By, request.Changes = record.Spec.ReleasedBy, record.Spec.Changes
 	}
 	return request, &appv1alpha1.ChangeApproval{

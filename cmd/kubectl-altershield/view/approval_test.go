@@ -45,6 +45,12 @@ func TestApprovalsAreOfThePresentRelease(t *testing.T) {
 	request, _, err := view.ApprovalOf(facts(workload(7, "49"), record(6, "48")), "Approve", "")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(request.By).To(BeEmpty(), "there is no record yet")
+	known := facts(nil, record(6, "48"), record(7, "49"))
+	known.Notes = []view.Note{{Verb: "get", Resource: "deployments", Namespace: "shop", Lacks: "workload"}}
+	request, approval, err := view.ApprovalOf(known, "Approve", "")
+	g.Expect(err).NotTo(HaveOccurred(), "without the right to get the workload its records tell")
+	g.Expect(request.From).To(Equal(view.Side{Release: 7, Version: version("49")}))
+	g.Expect(approval.Spec).To(And(HaveField("Release", BeEquivalentTo(7)), HaveField("Version", version("49"))))
 	_, _, err = view.ApprovalOf(facts(nil, record(7, "49")), "Approve", "")
 	g.Expect(err).To(MatchError("deployment/web has no release under change control, so that there is nothing to approve"))
 }

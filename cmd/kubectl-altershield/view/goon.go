@@ -90,8 +90,11 @@ func waitsForApproval(facts Facts) bool {
 	return paced != nil && (paced.Reason == appv1alpha1.ReasonAwaitingApproval || paced.Reason == appv1alpha1.ReasonApprovalDenied)
 }
 
-// presentRecord returns the record of the release that the workload is at, nil if there is none yet.
+// presentRecord returns the record of the release that the workload is at, the newest one if it can't be read; nil if there is none yet.
 func presentRecord(facts Facts) *appv1alpha1.ChangeWorkload {
+	if facts.Workload == nil {
+		return PresentOf(facts.Records)
+	}
 	present := decide.ReleaseOf(facts.Workload)
 	for i := range facts.Records {
 		if facts.Records[i].Spec.Release == present.Number && facts.Records[i].Spec.Reversion == present.Version {
