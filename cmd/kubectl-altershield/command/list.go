@@ -39,7 +39,11 @@ func (t *tool) list() *cobra.Command {
 		Args:    atMost(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				filter.Name, filter.All = args[0], true
+				names, err := view.ParseName(args[0])
+				if err != nil {
+					return usageError(err)
+				}
+				filter.Names, filter.All = names, true
 			}
 			if since > 0 {
 				filter.Since = t.Clock.Now().Add(-since)

@@ -29,8 +29,8 @@ type Filter struct {
 	All, Suspended, Running, Failed bool
 	// Since is the earliest start of a release; zero for any.
 	Since time.Time
-	// Name is the name of a workload; empty for any.
-	Name string
+	// Names are what a user may mean by the name of a workload; empty for any.
+	Names []Name
 }
 
 // ReleaseList is the present release of each workload, or all known releases of one.
@@ -84,7 +84,7 @@ func ListOf(records []appv1alpha1.ChangeWorkload, filter Filter) ReleaseList {
 		if back := record.Spec.Rollback; back != nil && release.State == Success {
 			release.State, release.Reason, release.Why, release.RefusedUntil = RolledBack, string(back.Reason), back.Message, back.RefusedUntil
 		}
-		if filter.Name != "" && release.Workload != filter.Name {
+		if !filter.names(record) {
 			continue
 		}
 		list.Counts[release.State]++
@@ -118,6 +118,13 @@ func (f Filter) shows(release Release) bool {
 		return f.Running
 	}
 	return false
+}
+
+// names reports whether a user may mean the workload of a record.
+func (f Filter) names(record *appv1alpha1.ChangeWorkload) bool {
+	return len(f.Names) == 0 || slices.ContainsFunc(f.Names, func(name Name) bool {
+		return (name.Namespace == "" || name.Namespace == record.Namespace) && len(name.Of([]appv1alpha1.ChangeWorkload{*record})) > 0
+	})
 }
 
 // urgency orders states: what needs a person comes first.

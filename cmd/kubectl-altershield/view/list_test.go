@@ -70,7 +70,9 @@ func TestListFilters(t *testing.T) {
 		{"suspended", view.Filter{Suspended: true}, []string{"shop/Deployment/web Suspend"}, 1},
 		{"running", view.Filter{Running: true}, []string{"shop/StatefulSet/web Running"}, 1},
 		{"failed", view.Filter{Failed: true}, []string{"shop/Deployment/web Suspend", "pay/Deployment/ledger RolledBack"}, 1},
-		{"by name", view.Filter{Name: "web", All: true}, []string{"shop/Deployment/web Suspend", "shop/StatefulSet/web Running"}, 0},
+		{"by name", view.Filter{Names: []view.Name{{Name: "web"}}, All: true}, []string{"shop/Deployment/web Suspend", "shop/StatefulSet/web Running"}, 0},
+		{"by kind and name", view.Filter{Names: []view.Name{{Kind: "sts", Name: "web"}}, All: true}, []string{"shop/StatefulSet/web Running"}, 0},
+		{"by namespace", view.Filter{Names: []view.Name{{Kind: "pay", Name: "ledger"}, {Namespace: "pay", Name: "ledger"}}, All: true}, []string{"pay/Deployment/ledger RolledBack"}, 0},
 		{"since", view.Filter{Since: now.Add(-time.Hour + 7*time.Second)}, []string{"shop/Deployment/web Suspend"}, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
