@@ -35,6 +35,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 // serverInfo is what an API server says about itself.
@@ -181,6 +182,9 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 		}
 		for i := range part.Items {
 			object, err := conditioned(kind, &part.Items[i])
+			if err == nil && kind.Name == "OpsConfigInfo" && object.Namespace == installation.Namespace && object.Name == appv1alpha1.ConfigBlocking {
+				installation.NotBlocking, err = isOff(&part.Items[i])
+			}
 			if err != nil {
 				installation.Objects.Failure = err.Error()
 				return
@@ -192,6 +196,15 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 	installation.Unchecked = somewhere[corev1.Event](ctx, c, func() client.ObjectList { return &corev1.EventList{} },
 		query{right: view.Right{Verb: "list", Resource: "events"}, options: []client.ListOption{client.MatchingFieldsSelector{Selector: about}}},
 		only, installation.Namespace)
+}
+
+// isOff reports whether a setting is off.
+func isOff(object *unstructured.Unstructured) (bool, error) {
+	var setting appv1alpha1.OpsConfigInfo
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &setting); err != nil {
+		return false, fmt.Errorf("reading OpsConfigInfo %s: %w", object.GetName(), err)
+	}
+	return !settings.InEffect(setting.Name, &setting).Enable, nil
 }
 
 // conditioned returns the conditions of an object.

@@ -165,6 +165,21 @@ func TestDoctorExaminesAnInstallation(t *testing.T) {
 	g.Expect(fine.run("doctor", "--wait=-1s").code).To(Equal(command.Usage))
 }
 
+func TestDoctorTellsThatTheSettingBlockingIsOff(t *testing.T) {
+	g := NewWithT(t)
+	off := branch()
+	off.Name = "blocking"
+	off.Spec.Type = "isBlockingUp"
+	off.Status.Conditions = []metav1.Condition{{Type: "Effective", Status: "True", Reason: "InEffect"}}
+	elsewhere := off.DeepCopy()
+	elsewhere.Namespace = "shop"
+	b := newBenchWith(t, stampsTrials(), append(installation(t), off)...)
+	g.Expect(b.run("doctor").expects(g, command.OK)).To(ContainSubstring("! suspended      the setting blocking is off: no release that fails is suspended, so that no further one is denied\n" +
+		"                 kubectl altershield settings blocking on\n"))
+	b = newBenchWith(t, stampsTrials(), append(installation(t), elsewhere)...)
+	g.Expect(b.run("doctor").out).NotTo(ContainSubstring("blocking"), "it has no effect")
+}
+
 func TestDoctorOfANamespaceExaminesThatOneAndTheOperators(t *testing.T) {
 	g := NewWithT(t)
 	away := branch()

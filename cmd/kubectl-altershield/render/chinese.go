@@ -272,6 +272,7 @@ func chinese() map[key]string {
 		"symptom.ordersfine":           "最近一小时没有未检测的批次",
 		"symptom.ordernotopen":         "%s 的变更单未打开：%s：%s",
 		"symptom.batchnotchecked":      "命名空间 %s 中有批次未检测：%s",
+		"symptom.blockingoff":          "设置 blocking 已关闭：失败的发布不会被暂停，其后的发布也不会被拦截",
 		"symptom.suspendednone":        "没有工作负载暂停超过 %s",
 		"symptom.suspendedlong":        "%s 已暂停 %s",
 		"symptom.finalizersnone":       "没有残留的已删除对象",

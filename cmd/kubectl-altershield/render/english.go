@@ -272,6 +272,7 @@ func english() map[key]string {
 		"symptom.ordersfine":           "no batch went unchecked in the last hour",
 		"symptom.ordernotopen":         "%s has no open change order: %s: %s",
 		"symptom.batchnotchecked":      "a batch in namespace %s was not checked: %s",
+		"symptom.blockingoff":          "the setting blocking is off: no release that fails is suspended, so that no further one is denied",
 		"symptom.suspendednone":        "no workload is suspended for more than %s",
 		"symptom.suspendedlong":        "%s is suspended for %s",
 		"symptom.finalizersnone":       "no deleted object is kept",

@@ -54,9 +54,11 @@ type Installation struct {
 	Trials     Part[TrialRelease]
 	Records    Part[appv1alpha1.ChangeWorkload]
 	// Objects are those of the kinds that have a condition.
-	Objects   Part[Conditioned]
-	Unchecked Part[corev1.Event]
-	Rights    Part[Reviewed]
+	Objects Part[Conditioned]
+	// NotBlocking reports whether the setting blocking is off.
+	NotBlocking bool
+	Unchecked   Part[corev1.Event]
+	Rights      Part[Reviewed]
 }
 
 // Part is a part of what doctor reads.
@@ -126,7 +128,7 @@ func DiagnosisOf(installation Installation) Diagnosis {
 	for _, examine := range []func(Installation) []Finding{
 		Installation.server, Installation.clock, Installation.crds, Installation.operator, Installation.lease, Installation.webhooks,
 		Installation.endpoints, Installation.policies, Installation.namespaces, Installation.trial, Installation.objects, Installation.order,
-		Installation.suspended, Installation.finalizers, Installation.rights,
+		Installation.blocking, Installation.suspended, Installation.finalizers, Installation.rights,
 	} {
 		diagnosis.Items = append(diagnosis.Items, examine(installation)...)
 	}

@@ -181,6 +181,18 @@ func isTrouble(reason string) bool {
 	}, reason)
 }
 
+// blocking tells that a setting keeps failed releases from being suspended.
+func (i Installation) blocking() []Finding {
+	if !i.NotBlocking {
+		return nil
+	}
+	help := "kubectl altershield settings blocking on"
+	if i.Namespace != appv1alpha1.SystemNamespace {
+		help += " --operator-namespace " + i.Namespace
+	}
+	return []Finding{note(TopicSuspended, help, BlockingOff)}
+}
+
 // suspended examines how long workloads are suspended.
 func (i Installation) suspended() []Finding {
 	if findings := i.Records.unread(TopicSuspended); findings != nil {

@@ -139,7 +139,8 @@ const (
 	OrderNotOpen   Symptom = "OrderNotOpen"
 	BatchUnchecked Symptom = "BatchNotChecked"
 
-	// SuspendedNone and SuspendedLong are about suspended workloads.
+	// BlockingOff and those below it are about suspended workloads.
+	BlockingOff   Symptom = "BlockingOff"
 	SuspendedNone Symptom = "SuspendedNone"
 	SuspendedLong Symptom = "SuspendedLong"
 

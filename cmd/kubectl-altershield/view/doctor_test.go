@@ -354,6 +354,10 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 			i.Unchecked.Items = []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, InvolvedObject: corev1.ObjectReference{Name: "web--x--1"}, Message: "web--x--1--x--2: CheckTimeout"}}
 		}, []finding{{"Problem", "BatchNotChecked", "shop|web--x--1--x--2: CheckTimeout", "kubectl describe changeworkload web--x--1 -n shop"}}},
 		"a long suspension": {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
+		"a setting that keeps releases from being suspended": {"Suspended", func(i *view.Installation) { i.NotBlocking = true },
+			[]finding{{"Note", "BlockingOff", "", "kubectl altershield settings blocking on"}, {"OK", "SuspendedNone", "4h0m0s", ""}}},
+		"the same of an operator elsewhere": {"Suspended", func(i *view.Installation) { i.NotBlocking, i.Namespace = true, "ops" },
+			[]finding{{"Note", "BlockingOff", "", "kubectl altershield settings blocking on --operator-namespace ops"}, {"OK", "SuspendedNone", "4h0m0s", ""}}},
 		"a deleted record": {"Finalizers", records(deleted), []finding{{"Problem", "FinalizerHangs", "ChangeWorkload shop/web--x--" + version("e1") + "|59m58s|altershield.defense.antgroup.com/change-order",
 			"kubectl patch changeworkload web--x--" + version("e1") + ` -n shop --type=merge -p '{"metadata":{"finalizers":null}}'`}}},
 		"a deleted kind": {"Finalizers", func(i *view.Installation) {
