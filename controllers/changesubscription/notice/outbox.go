@@ -32,6 +32,8 @@ const (
 	Patience = time.Hour
 	// mostSingle is the most urgent events that are told one by one.
 	mostSingle = 5
+	// mostPlain is the most events of a message of the type Plain, which has all of them in full.
+	mostPlain = 100
 	// leastBackoff and mostBackoff are the shortest and the longest pause after a failure.
 	leastBackoff = time.Second
 	mostBackoff  = 5 * time.Minute
@@ -100,7 +102,20 @@ func Next(spec *appv1alpha1.ChangeSubscriptionSpec, status *appv1alpha1.ChangeSu
 		plan.Due = append(plan.Due, Batch{Events: due})
 	}
 	plan.Due, plan.Wait = append(plan.Due, split(urgent)...), wait
+	if spec.Sink.Type == appv1alpha1.SinkPlain {
+		plan.Due = parted(plan.Due)
+	}
 	return plan
+}
+
+// parted returns messages with no more than mostPlain events each.
+func parted(batches []Batch) (parts []Batch) {
+	for _, batch := range batches {
+		for events := range slices.Chunk(batch.Events, mostPlain) {
+			parts = append(parts, Batch{Events: events, Late: batch.Late})
+		}
+	}
+	return parts
 }
 
 func isExpired(event *Event, failingSince *metav1.Time, now time.Time) bool {

@@ -17,6 +17,7 @@ package notice
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +99,22 @@ func TestNextTellsManyFailuresInOneMessage(t *testing.T) {
 	NewWithT(t).Expect(Next(spec("DingTalk", 0), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(6)).Due).To(HaveLen(1))
 	NewWithT(t).Expect(Next(spec("DingTalk", 0), &appv1alpha1.ChangeSubscriptionStatus{}, pending[:5], after(6)).Due).To(HaveLen(5))
 	NewWithT(t).Expect(Next(spec("CDEvents", 0), &appv1alpha1.ChangeSubscriptionStatus{}, pending, after(6)).Due).To(HaveLen(6), "programs need each")
+}
+
+func TestNextTellsAPlainReceiverNoMoreThanAHundredEventsInAMessage(t *testing.T) {
+	var pending []Event
+	for i := range 250 {
+		pending = append(pending, happened("ReleaseStarted", fmt.Sprint(i), i))
+	}
+	for name, now := range map[string]time.Time{"a digest": after(400), "late ones": after(9000)} {
+		g := NewWithT(t)
+		due := Next(spec("Plain", 60), &appv1alpha1.ChangeSubscriptionStatus{}, pending, now).Due
+		g.Expect(due).To(HaveLen(3), name)
+		g.Expect(slices.Concat(due[0].Events, due[1].Events, due[2].Events)).To(Equal(pending), name)
+		g.Expect(due[2].Events).To(HaveLen(50), name)
+		g.Expect(due[2].Late).To(Equal(name == "late ones"))
+		g.Expect(Next(spec("Slack", 60), &appv1alpha1.ChangeSubscriptionStatus{}, pending, now).Due).To(HaveLen(1), "a chat gets the first ones and a count")
+	}
 }
 
 func TestNextTellsOldEventsInOneMessage(t *testing.T) {
