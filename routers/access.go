@@ -43,25 +43,35 @@ type access struct {
 const (
 	// reviewTimeout bounds a request to the API server.
 	reviewTimeout = 5 * time.Second
-	// reviewsPerSecond and reviewBurst limit the token reviews.
+	// reviewsPerSecond and reviewBurst limit the reviews of tokens that weren't accepted lately.
 	reviewsPerSecond, reviewBurst = 10, 50
 	// unknownFor is the time for which an unknown token isn't reviewed again.
 	unknownFor = 10 * time.Second
+	// knownFor is the time after a review that accepts a token in which further ones of it aren't limited.
+	knownFor = time.Minute
 )
 
 func newAccess(client client.Writer, clock clock.PassiveClock) access {
 	return access{client: client, clock: clock, tokens: &unknownTokens{
-		reviews: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock), until: map[[sha256.Size]byte]time.Time{},
+		reviews: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock),
+		until: map[[sha256.Size]byte]time.Time{}, knownUntil: map[[sha256.Size]byte]time.Time{},
 	}}
 }
 
-// unknownTokens limits the token reviews that unauthenticated callers can cause. It remembers the hashes of unknown tokens for a
-// short time; the rate of reviews bounds their number.
+// unknownTokens limits the token reviews that unauthenticated callers can cause. It remembers the hashes of unknown and of accepted tokens for
+// a short time; the rate of reviews bounds their number.
 type unknownTokens struct {
 	reviews flowcontrol.PassiveRateLimiter
 
-	mutex sync.Mutex
-	until map[[sha256.Size]byte]time.Time
+	mutex             sync.Mutex
+	until, knownUntil map[[sha256.Size]byte]time.Time
+}
+
+// mayReview reports whether a token may be reviewed now.
+func (u *unknownTokens) mayReview(token string, now time.Time) bool {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	return now.Before(u.knownUntil[sha256.Sum256([]byte(token))]) || u.reviews.TryAccept()
 }
 
 func (u *unknownTokens) has(token string, now time.Time) bool {
@@ -73,8 +83,22 @@ func (u *unknownTokens) has(token string, now time.Time) bool {
 func (u *unknownTokens) add(token string, now time.Time) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	maps.DeleteFunc(u.until, func(_ [sha256.Size]byte, until time.Time) bool { return !now.Before(until) })
-	u.until[sha256.Sum256([]byte(token))] = now.Add(unknownFor)
+	hash := sha256.Sum256([]byte(token))
+	delete(u.knownUntil, hash)
+	remember(u.until, hash, now, unknownFor)
+}
+
+// accept remembers a token that was accepted.
+func (u *unknownTokens) accept(token string, now time.Time) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	remember(u.knownUntil, sha256.Sum256([]byte(token)), now, knownFor)
+}
+
+// remember adds a hash for a time, and removes those whose time is over.
+func remember(hashes map[[sha256.Size]byte]time.Time, hash [sha256.Size]byte, now time.Time, lasts time.Duration) {
+	maps.DeleteFunc(hashes, func(_ [sha256.Size]byte, until time.Time) bool { return !now.Before(until) })
+	hashes[hash] = now.Add(lasts)
 }
 
 // denial is the error of a request that the caller may not make, or must change.
@@ -147,7 +171,7 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 	if denied != nil {
 		return authenticationv1.UserInfo{}, denied
 	}
-	if !a.tokens.reviews.TryAccept() {
+	if !a.tokens.mayReview(token, a.clock.Now()) {
 		return authenticationv1.UserInfo{}, &denial{http.StatusTooManyRequests, "too many requests with bearer tokens: try again in a moment"}
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
@@ -158,6 +182,7 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 		a.tokens.add(token, a.clock.Now())
 		return authenticationv1.UserInfo{}, unknownToken()
 	}
+	a.tokens.accept(token, a.clock.Now())
 	return review.Status.User, nil
 }
 

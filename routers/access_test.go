@@ -200,3 +200,29 @@ func TestAccessAsksAboutTenTokensASecond(t *testing.T) {
 	code, _ := shown(t, b, "of-alice")
 	g.Expect(code).NotTo(Or(Equal(401), Equal(429)))
 }
+
+func TestAccessLimitsNoUserWhoseTokenIsKnown(t *testing.T) {
+	g := NewWithT(t)
+	api := &reviews{}
+	b := newBench(t, api.funcs())
+	codes := map[int]int{}
+	ask := func(token string, times int) {
+		for range times {
+			code, _ := shown(t, b, token)
+			codes[code]++
+		}
+	}
+	ask("of-alice", 200)
+	g.Expect(codes).To(HaveLen(1), "such as a plug-in that reports many verdicts")
+	g.Expect(codes).NotTo(HaveKey(429))
+	for i := range 100 {
+		ask(fmt.Sprint("guess-", i), 1)
+	}
+	g.Expect(codes).To(And(HaveKeyWithValue(401, 49), HaveKeyWithValue(429, 51)))
+	ask("of-alice", 1)
+	g.Expect(codes).To(HaveKeyWithValue(429, 51), "guesses of others keep no known user out")
+	b.clock.SetTime(now.Add(time.Minute))
+	asked := api.asked
+	ask("of-alice", 1)
+	g.Expect(api.asked).To(BeNumerically(">", asked), "each request is reviewed")
+}
