@@ -139,7 +139,7 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 		return admission.Allowed("")
 	}
 	known := d.accounts.known(ctx, request, oldObject.GetUID())
-	if isRelease || before.isStampedAfter(old) {
+	if adjusted, _ := before.isAdjustedAfter(old); isRelease || adjusted || before.isStampedAfter(old) {
 		if before, err = before.unsteered(old); err != nil {
 			return d.unreadable(request, err)
 		}

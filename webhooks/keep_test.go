@@ -89,6 +89,8 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 				noun + "/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing"}))
 			g.Expect(annotationSet(patch, pacedKey)).To(Equal(row.mark))
 			kept := patched(t, deployment(t, row.old, row.updated), response)
+			again, _ := submitted(t, row.kind, deployment(t, row.old), kept, row.policy)
+			g.Expect(again).To(Equal(kept), "the webhook is called again")
 			for _, key := range []string{"strategy", "updateStrategy", "paused"} {
 				g.Expect(at(kept, "spec")[key]).To(Or(BeNil(), Equal(at(deployment(t, row.old), "spec")[key])))
 			}

@@ -450,7 +450,10 @@ func TestDefaulterLetsAReleaseRestWhosePauseAUserEnds(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			old := deployment(t, row.old)
-			after, warnings := submitted(t, kind.Kind{}, old, with(t, old, without("paused", "spec")), append(row.objects, careful(before), gate())...)
+			objects := append(row.objects, careful(before), gate())
+			after, warnings := submitted(t, kind.Kind{}, old, with(t, old, without("paused", "spec")), objects...)
+			again, _ := submitted(t, kind.Kind{}, old, after, objects...)
+			g.Expect(again).To(Equal(after), "the webhook is called again")
 			if row.warnings != nil {
 				g.Expect(warnings).To(Equal(admission.Warnings(row.warnings)))
 			}
@@ -527,6 +530,41 @@ func TestDefaulterKeepsTheStepsOfAReleaseThatPassesItsFreeze(t *testing.T) {
 			g.Expect(at(after, "metadata", "annotations")).To(And(HaveKeyWithValue(pacedKey, annotationOf(parked, pacedKey)), Not(HaveKey(frozenKey))))
 			g.Expect(annotationOf(after, heldKey)).To(Equal(row.held), "the pause is that of its step")
 		})
+	}
+}
+
+// Another webhook changes something meanwhile.
+func TestDefaulterIsCalledAgainForAPacedReleaseWhosePauseAUserEnds(t *testing.T) {
+	rollouts := func(policy *appv1alpha1.ReleasePolicy) { policy.Spec.Workloads = nil }
+	strategy := field("25%", "maxUnavailable", "spec", "strategy", "rollingUpdate")
+	excepting := lock(func(spec *appv1alpha1.ChangeFreezeSpec) {
+		spec.Except = &appv1alpha1.FreezeException{Users: []string{"alice"}}
+	})
+	anything := glass(func(glass *appv1alpha1.BreakGlass) {
+		glass.Spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps"}, {Kind: "StatefulSet.apps"}, {Kind: "DaemonSet.apps"}, {Kind: "Rollout.argoproj.io"}}
+	})
+	for name, row := range map[string]struct {
+		kind    workload.Kind
+		of      edit
+		objects []client.Object
+	}{
+		"by the partition":                  {statefulset.Kind{}, atPartition(2), []client.Object{careful()}},
+		"by nodes":                          {daemonset.Kind{}, updating(object{"type": "RollingUpdate"}), []client.Object{careful()}},
+		"by gates":                          {kind.Kind{}, all(field(false, "paused", "spec"), strategy), []client.Object{careful(), gate()}},
+		"before traffic":                    {kind.Kind{}, all(field(false, "paused", "spec"), strategy), []client.Object{careful(before), gate()}},
+		"before traffic, of a declared one": {kinds.Sample(t, "..", "rollout", "rollouts"), field(false, "paused", "spec"), []client.Object{careful(before, rollouts), gate()}},
+	} {
+		for how, passing := range map[string][]client.Object{"BreakGlass": {lock(), anything}, "exception": {excepting}} {
+			t.Run(name+", by a "+how, func(t *testing.T) {
+				g := NewWithT(t)
+				old := deployment(t, stamped(versionOf123, "1"), row.of)
+				parked, _ := submitted(t, row.kind, old, with(t, old, repaired), append(row.objects, lock())...)
+				resumed, _ := submitted(t, row.kind, parked, with(t, parked, row.of), append(row.objects, passing...)...)
+				sent := with(t, resumed, label("injected", "true"))
+				again, _ := submitted(t, row.kind, parked, sent, append(row.objects, passing...)...)
+				g.Expect(again).To(Equal(sent))
+			})
+		}
 	}
 }
 

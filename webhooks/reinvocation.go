@@ -48,6 +48,20 @@ func (m marks) isStampedAfter(old marks) bool {
 	return found && record.Release == decide.NextRelease(old.annotations)
 }
 
+// isAdjustedAfter reports whether an earlier call of the webhook for this request, which is no release, changed the mark of the present paced
+// one, and whether the request ended a pause: the release rests instead, without the mark of its freeze. Forging these gives a user only what
+// such a request does.
+func (m marks) isAdjustedAfter(old marks) (adjusted, resumed bool) {
+	release := old.release().Number
+	before, after := appv1alpha1.PacedOf(old.annotations, release), appv1alpha1.PacedOf(m.annotations, release)
+	if before == nil || after == nil || m.releases(old) {
+		return false, false
+	}
+	thawed := old.isParked() && appv1alpha1.FrozenOf(m.annotations, release) == nil
+	resumed = old.paused && m.paused && (thawed || after.Rests && !before.Rests)
+	return resumed || string(after.From) != string(before.From), resumed
+}
+
 // beforeFirstCall returns the marks as they were before an earlier call of the webhook for this request. Another webhook may have
 // reverted the template since, so that nothing ends. Forging the record gives a user only keys that the user may set anyway.
 func (m marks) beforeFirstCall(old marks) marks {

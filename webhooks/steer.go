@@ -32,20 +32,24 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// unsteered returns the marks of a release as its author means it: without what the operator wrote to pace the previous release, or to pace
-// or hold this one at an earlier call of the webhook for this request. Fields that the update changes stay as they are.
+// unsteered returns the marks of an update as its author means it: a release without what the operator wrote to pace the previous one, and each
+// without what an earlier call of the webhook for this request wrote to pace or hold it. Fields that the update changes stay as they are.
 func (m marks) unsteered(old marks) (marks, error) {
 	annotations, release, again := old.annotations, old.release().Number, m.isStampedAfter(old)
-	if again {
+	adjusted, resumed := m.isAdjustedAfter(old)
+	switch {
+	case again:
 		annotations, release = m.annotations, decide.NextRelease(old.annotations)
+	case adjusted:
+		annotations = m.annotations
 	}
 	paced := appv1alpha1.PacedOf(annotations, release)
 	started := again && annotations[appv1alpha1.AnnotationHeld] != "" && decide.StartsHeld(annotations, release)
 	if paced == nil && !started {
 		return m, nil
 	}
-	undo := m.undo(paced, appv1alpha1.OriginalsOf(annotations), started || isPausedBy(paced))
-	if !again {
+	undo := m.undo(paced, appv1alpha1.OriginalsOf(annotations), started || isPausedBy(paced) && (!adjusted || resumed))
+	if !again && !adjusted {
 		undo = slices.DeleteFunc(undo, func(operation workload.Operation) bool {
 			keys := jsonpointer.Keys(operation.Path)
 			return !reflect.DeepEqual(jsonpointer.Find(old.object.Object, keys...), jsonpointer.Find(m.object.Object, keys...))
