@@ -33,15 +33,15 @@ import (
 // patch returns the operations that change the marks of a workload. It touches only single labels and annotations and the
 // operator's pause, so that fields unknown to our types survive.
 func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
-	operations := patchMap("/metadata/labels", from.labels, to.labels)
-	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
+	operations := patchMap("/metadata/labels", from.labels, to.labels, false)
+	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations, false)...)
 	operations = append(operations, patchFields(kind, from, to)...)
 	for _, pointer := range slices.Sorted(maps.Keys(to.templates)) {
 		before, after := from.templates[pointer], to.templates[pointer]
 		if len(before.labels) == 0 && len(after.labels) > 0 && !before.hasMetadata {
 			operations = append(operations, jsonpatch.NewOperation("add", pointer+"/metadata", map[string]any{}))
 		}
-		operations = append(operations, patchMap(pointer+"/metadata/labels", before.labels, after.labels)...)
+		operations = append(operations, patchMap(pointer+"/metadata/labels", before.labels, after.labels, before.hasOthers)...)
 	}
 	return operations
 }
@@ -81,8 +81,9 @@ func holding(object *unstructured.Unstructured, with string) *unstructured.Unstr
 	return copied
 }
 
-func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {
-	if len(from) == 0 {
+// patchMap returns the operations that change the values of a map. hasOthers reports whether the map has others as well.
+func patchMap(path string, from, to map[string]string, hasOthers bool) []jsonpatch.Operation {
+	if len(from) == 0 && !hasOthers {
 		if len(to) == 0 {
 			return nil
 		}

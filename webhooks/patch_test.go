@@ -68,6 +68,14 @@ func TestPatchTouchesNothingButWhatChanges(t *testing.T) {
 	}
 }
 
+// A CRD without a schema of its template lets them pass.
+func TestPatchKeepsLabelsThatAreNoStrings(t *testing.T) {
+	g := NewWithT(t)
+	created := deployment(t, field(object{"odd": nil}, "labels", "spec", "template", "metadata"))
+	response, _ := admit(t, kind.Kind{}, requestOf(t, nil, created))
+	g.Expect(at(patched(t, created, response), "spec", "template", "metadata", "labels")).To(And(HaveKey("odd"), HaveKey(versionKey)))
+}
+
 func TestPatchCreatesParentsBeforeTheirChildren(t *testing.T) {
 	g := NewWithT(t)
 	result := patch(kind.Kind{}, marks{}, withTemplate(templateMarks{labels: map[string]string{"a": "1"}}))

@@ -31,31 +31,32 @@ import (
 // templateMarks are the labels of a pod template.
 type templateMarks struct {
 	labels map[string]string
-	// hasMetadata reports whether the template has other metadata than the operator's.
-	hasMetadata bool
+	// hasMetadata reports whether the template has other metadata than the operator's, hasOthers whether it has labels that are no strings.
+	hasMetadata, hasOthers bool
 }
 
 func newTemplateMarks(kind workload.Kind, object map[string]any) map[string]templateMarks {
 	templates := map[string]templateMarks{}
 	for _, pointer := range workload.Templates(kind, object) {
 		template, _ := jsonpointer.Find(object, jsonpointer.Keys(pointer)...).(map[string]any)
-		templates[pointer] = templateMarks{labels: labelsOf(template), hasMetadata: podtemplate.At(template)["metadata"] != nil}
+		labels, hasOthers := labelsOf(template)
+		templates[pointer] = templateMarks{labels, podtemplate.At(template)["metadata"] != nil, hasOthers}
 	}
 	return templates
 }
 
 // labelsOf returns the labels of a pod template. A CRD without a schema of it lets others pass that are no strings, such as null: they stay as
-// they are.
-func labelsOf(template map[string]any) map[string]string {
+// they are, and hasOthers reports whether there are any.
+func labelsOf(template map[string]any) (labels map[string]string, hasOthers bool) {
 	fields, _, _ := unstructured.NestedFieldNoCopy(template, "metadata", "labels")
 	given, _ := fields.(map[string]any)
-	labels := make(map[string]string, len(given))
+	labels = make(map[string]string, len(given))
 	for key, value := range given {
 		if text, ok := value.(string); ok {
 			labels[key] = text
 		}
 	}
-	return labels
+	return labels, len(labels) < len(given)
 }
 
 // stampTemplates sets the version of all templates.
