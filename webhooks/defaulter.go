@@ -197,9 +197,13 @@ func (d *defaulter) adjust(ctx context.Context, request admission.Request, known
 	phrase, warnings := workload.Phrase(d.kind, request.Name), selectorAdvice(d.kind, old, before)
 	if before.startsParked(old) && !by.isOperator {
 		release := old.release().Number
+		paced, err := d.paces.present(ctx, old)
+		if err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
 		before.course = d.freezes.courseOf(ctx, start{
 			request: request, object: before.object, known: known, before: old.annotations, number: release,
-			parked: appv1alpha1.FrozenOf(old.annotations, release),
+			parked: appv1alpha1.FrozenOf(old.annotations, release), paced: paced,
 		})
 		if before.course.denial != nil {
 			return *before.course.denial

@@ -119,6 +119,19 @@ func (p *paces) decide(ctx context.Context, phrase string, old *marks, updated m
 	return paced, nil, nil
 }
 
+// present returns how the present release is rolled out in steps, nil if it isn't.
+func (p *paces) present(ctx context.Context, of marks) (*pacing, error) {
+	mark := appv1alpha1.PacedOf(of.annotations, of.release().Number)
+	if mark == nil {
+		return nil, nil
+	}
+	policy, err := p.policies.Of(ctx, p.kind, of.object)
+	if err != nil || policy == nil || len(policy.Spec.Steps) == 0 {
+		return nil, err
+	}
+	return &pacing{policy: policy, lever: mark.Lever, isNew: mark.New}, nil
+}
+
 // setGate sets the gate of the pods. gateless is why they get none, empty if they do.
 func (p *pacing) setGate(phrase, gateless string) {
 	switch before := p.policy.Spec.Traffic == appv1alpha1.TrafficBefore; {

@@ -617,6 +617,32 @@ func TestBreakGlassPassesThePace(t *testing.T) {
 	}
 }
 
+// It was parked before there was one.
+func TestBreakGlassPassesThePaceOfAParkedRelease(t *testing.T) {
+	old := deployment(t, stamped(versionOf123, "1"))
+	for overrides, want := range map[string]string{
+		"Freeze": `["Freeze"]`, "Freeze,Approval": `["Freeze","Approval"]`, "Freeze,Pace": `["Freeze","Pace"]`, "Approval": "", "Pace": "",
+	} {
+		t.Run(overrides, func(t *testing.T) {
+			g := NewWithT(t)
+			broken := glass(func(glass *appv1alpha1.BreakGlass) {
+				glass.Spec.Overrides = nil
+				for _, override := range strings.Split(overrides, ",") {
+					glass.Spec.Overrides = append(glass.Spec.Overrides, appv1alpha1.BreakGlassOverride(override))
+				}
+			})
+			parked, _ := submitted(t, kind.Kind{}, old, with(t, old, repaired), careful(), gate(), lock())
+			resumed, _ := submitted(t, kind.Kind{}, parked, with(t, parked, without("paused", "spec")), careful(), gate(), lock(), broken)
+			if want == "" {
+				g.Expect(resumed).To(Equal(parked))
+				return
+			}
+			g.Expect(annotationOf(resumed, breakGlassKey)).To(ContainSubstring(`"overrides":` + want))
+			g.Expect(annotationOf(resumed, pacedKey)).To(Equal(byGates), "the operator ends the pace")
+		})
+	}
+}
+
 // It has one step, without approvals.
 func TestBreakGlassIsNotUsedForTheApprovalsOfANewWorkload(t *testing.T) {
 	g := NewWithT(t)

@@ -36,7 +36,8 @@ type Admission struct {
 	// release from starting.
 	Freeze  appv1alpha1.FreezeAction
 	MayPark bool
-	// Steps reports whether a ReleasePolicy has steps and the pods of the workload can be held back, Approvals whether the steps need any.
+	// Steps reports whether a ReleasePolicy has steps and the pods of the workload can be held back, or a parked release is paced; Approvals
+	// whether the steps need any.
 	Steps, Approvals bool
 	// Glass is what a usable BreakGlass for the workload overrides; empty without one.
 	Glass []appv1alpha1.BreakGlassOverride
@@ -75,7 +76,7 @@ func Admit(asked Admission) Admitted {
 			left = append(left, stop)
 		}
 	}
-	answer.Pace = asked.paces() && !slices.Contains(answer.Uses, appv1alpha1.OverridePace)
+	answer.Pace = asked.paces() && !asked.Resumes && !slices.Contains(answer.Uses, appv1alpha1.OverridePace)
 	switch isFrozen := slices.Contains(left, appv1alpha1.OverrideFreeze); {
 	case isFrozen && !asked.mayPark():
 		return Admitted{Denied: appv1alpha1.OverrideFreeze, Stops: answer.Stops}
@@ -87,7 +88,8 @@ func Admit(asked Admission) Admitted {
 	return answer
 }
 
-// stops returns what stops or slows a release without a BreakGlass. Where it passes its steps, it needs no approvals for them.
+// stops returns what stops or slows a release without a BreakGlass. Where it passes its steps, it needs no approvals for them. The end of a pause
+// that isn't by a BreakGlass leaves the steps as they are.
 func (a *Admission) stops() (stops []appv1alpha1.BreakGlassOverride) {
 	if a.Freeze == appv1alpha1.FreezePark || a.Freeze == appv1alpha1.FreezeDeny || a.Resumes && a.Waits {
 		stops = append(stops, appv1alpha1.OverrideFreeze)
@@ -95,7 +97,7 @@ func (a *Admission) stops() (stops []appv1alpha1.BreakGlassOverride) {
 	if !a.Resumes && a.isDenied() && !a.Ignored && !a.returns() {
 		stops = append(stops, appv1alpha1.OverrideSuspension)
 	}
-	if a.paces() {
+	if a.paces() && (!a.Resumes || len(stops) > 0 && slices.Contains(a.Glass, appv1alpha1.OverrideFreeze)) {
 		stops = append(stops, appv1alpha1.OverridePace)
 		if a.Approvals && !slices.Contains(a.Glass, appv1alpha1.OverridePace) {
 			stops = append(stops, appv1alpha1.OverrideApproval)
@@ -112,7 +114,7 @@ func (a *Admission) returns() bool { return a.Verified && !a.Refused }
 
 // paces reports whether the release is rolled out in steps without a BreakGlass. The pods of a verified version come without gates, also if
 // it is quarantined.
-func (a *Admission) paces() bool { return a.Steps && !a.Resumes && !a.Verified }
+func (a *Admission) paces() bool { return a.Steps && !a.Verified }
 
 // mayPark reports whether the release is parked, or stays parked, rather than denied.
 func (a *Admission) mayPark() bool {

@@ -67,7 +67,13 @@ func TestAdmit(t *testing.T) {
 		{"the end of the pause of a parked release", decide.Admission{Resumes: true, Freeze: "Park", Suspended: true, Steps: true},
 			decide.Admitted{Park: true, Stops: overrides{"Freeze"}}},
 		{"the end of that pause by a BreakGlass", decide.Admission{Resumes: true, Freeze: "Park", Suspended: true, Steps: true, Glass: overrides{"Freeze"}},
-			decide.Admitted{Stops: overrides{"Freeze"}, Uses: overrides{"Freeze"}}},
+			decide.Admitted{Stops: overrides{"Freeze", "Pace"}, Uses: overrides{"Freeze"}}},
+		{"the end of that pause by a BreakGlass for its approvals, too", decide.Admission{Resumes: true, Freeze: "Park", Steps: true, Approvals: true, Glass: overrides{"Freeze", "Approval"}},
+			decide.Admitted{Stops: overrides{"Freeze", "Pace", "Approval"}, Uses: overrides{"Freeze", "Approval"}}},
+		{"the end of that pause by a BreakGlass for its steps, too", decide.Admission{Resumes: true, Waits: true, Steps: true, Approvals: true, Glass: overrides{"Freeze", "Pace"}},
+			decide.Admitted{Stops: overrides{"Freeze", "Pace"}, Uses: overrides{"Freeze", "Pace"}}},
+		{"the end of that pause uses no BreakGlass for its steps alone", decide.Admission{Resumes: true, Freeze: "Park", Steps: true, Approvals: true, Glass: overrides{"Pace", "Approval"}},
+			decide.Admitted{Park: true, Stops: overrides{"Freeze"}}},
 		{"the end of that pause in a freeze that denies", decide.Admission{Resumes: true, Waits: true, Freeze: "Deny", MayPark: true},
 			decide.Admitted{Denied: "Freeze", Stops: overrides{"Freeze"}}},
 		{"the end of that pause before its turn", decide.Admission{Resumes: true, Waits: true}, decide.Admitted{Park: true, Stops: overrides{"Freeze"}}},
@@ -133,8 +139,9 @@ func generalLaws(asked decide.Admission, got decide.Admitted) map[string]bool {
 			a.Glass = overrides{"Freeze", "Suspension", "Approval", "Pace"}
 		}))),
 		"a resumption isn't a release": !asked.Resumes || same(got, decide.Admit(with(asked, func(a *decide.Admission) {
-			a.Suspended, a.Refused, a.Steps = false, false, false
+			a.Suspended, a.Refused = false, false
 		}))),
+		"a resumption passes steps with its freeze alone": !asked.Resumes || len(got.Uses) == 0 || got.Uses[0] == "Freeze" && !got.Park,
 	}
 }
 

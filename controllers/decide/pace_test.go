@@ -472,6 +472,9 @@ func TestDecidePaceEnds(t *testing.T) {
 		{"if a user resumes it after a failure", at, see(20, inSteps("Gates"), hold("resumed"), failed(1, 1, "sleep-1")), "False Resumed", "a user resumed the rollout", 2, 0},
 		{"if a user has resumed it after a failure", at, see(20, inSteps("Gates"), hold("overridden")), "False Resumed", "a user resumed the rollout", 2, 0},
 		{"not if a user resumes it from a freeze", at, see(20, inSteps("Gates"), parkedBy(nil), hold("resumed")), "True StepRunning", "step 2 of 3: 5 of 20 pods; 0 of them passed", 2, 0},
+		{"if a user resumes it from a freeze by a BreakGlass that passes its steps", at, see(20, inSteps("Gates"), withFreeze(func(freeze *decide.Freeze) {
+			freeze.Pass = &appv1alpha1.BreakGlassPass{Name: "inc-7", User: "bob", Overrides: []appv1alpha1.BreakGlassOverride{"Freeze", "Pace"}}
+		})), "False BreakGlass", "bob rolled the release out at once by BreakGlass inc-7", 2, 0},
 		{"if nothing keeps a DaemonSet from replacing its pods", at, see(20, inSteps("Nodes")), "False Resumed", "a user resumed the rollout", 2, 0},
 		{"with its order", func(workload *appv1alpha1.ChangeWorkload) {
 			at(workload)

@@ -35,17 +35,26 @@ func setUnpaced(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.
 	unpaced := func(reason, message string) {
 		setCondition(status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
 	}
+	passed := passedPace(status.BreakGlass)
 	isOwn := func(other appv1alpha1.ChangeWorkload) bool {
 		return slices.Contains(other.Status.VerifiedVersions, workload.Spec.Reversion)
 	}
-	switch pass := status.BreakGlass; {
-	case pass != nil && slices.Contains(pass.Overrides, appv1alpha1.OverridePace):
-		unpaced(appv1alpha1.ReasonBreakGlass, fmt.Sprintf("%s rolled the release out at once by BreakGlass %s", pass.User, pass.Name))
+	switch {
+	case passed != "":
+		unpaced(appv1alpha1.ReasonBreakGlass, passed)
 	case slices.Contains(status.VerifiedVersions, workload.Spec.Reversion) || slices.ContainsFunc(seen.Others, isOwn):
 		unpaced(appv1alpha1.ReasonVersionVerified, "the version was verified before: its pods come at once")
 	case seen.Pace.Obstacle != "":
 		unpaced(appv1alpha1.ReasonNoLever, seen.Pace.Obstacle+": the release is rolled out at once")
 	}
+}
+
+// passedPace returns by which BreakGlass a release passed its steps, empty for none.
+func passedPace(pass *appv1alpha1.BreakGlassPass) string {
+	if pass == nil || !slices.Contains(pass.Overrides, appv1alpha1.OverridePace) {
+		return ""
+	}
+	return fmt.Sprintf("%s rolled the release out at once by BreakGlass %s", pass.User, pass.Name)
 }
 
 // endOfPace returns why a release isn't rolled out in steps any more, empty while it is.
@@ -60,6 +69,8 @@ func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus) (reaso
 		return appv1alpha1.ReasonOrderRefused, "the release is not checked: the rollout goes on to all pods"
 	case mark == nil:
 		return appv1alpha1.ReasonResumed, "the annotation " + appv1alpha1.AnnotationPaced + " was removed"
+	case passedPace(status.BreakGlass) != "": // with the freeze that parked it
+		return appv1alpha1.ReasonBreakGlass, passedPace(status.BreakGlass)
 	case o.Hold == Overridden, o.Hold == Resumed && !o.waitsElse(), mark.Lever == appv1alpha1.LeverNodes && !o.Paused && !o.waitsElse():
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
 	case !o.Pace.hasSteps():
