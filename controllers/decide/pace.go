@@ -138,6 +138,7 @@ func (d *Decision) awaitPace(
 		pace.end(reason, message)
 	} else {
 		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
+		pace.meetGoOn()
 		pace.Step = reachedStep(pace.steps(), pace.Step, pace.Target, status.Counts.Desired)
 		pace.aim()
 		switch {
@@ -229,7 +230,7 @@ func (p *pacing) run() {
 // request once it has an effect.
 func (p *pacing) goOn() int32 {
 	asked := p.seen.Pace.GoOn
-	if asked == nil {
+	if asked == nil || p.WentOn > 0 {
 		return 0
 	}
 	until, to := min(asked.Step, int32(len(p.steps()))), strconv.Itoa(int(asked.Step))
@@ -241,6 +242,18 @@ func (p *pacing) goOn() int32 {
 		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Reason: Shorten(asked.Reason, appv1alpha1.MaxRecordedText), Time: metav1.NewTime(p.now.Truncate(time.Second))})
 	}
 	return until
+}
+
+// meetGoOn notes whether the step began to which a user lets the release go on. If the ReleasePolicy is changed after that, the release may be
+// at the step before again.
+func (p *pacing) meetGoOn() {
+	asked := p.seen.Pace.GoOn
+	if asked == nil || asked.Step != p.WentOn {
+		p.WentOn = 0
+	}
+	if asked != nil && p.Step > 0 && p.Step >= min(asked.Step, int32(len(p.steps()))) {
+		p.WentOn = asked.Step
+	}
 }
 
 // awaited returns what the present step waits for, empty if it is done.

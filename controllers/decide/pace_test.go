@@ -385,6 +385,27 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 			"step 2 of 3 is done; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
 		{"to the last step only", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates", free), goOn(7)), "True StepRunning", "step 3 of 3: 20 of 20 pods; 0 of them passed", 3, 0},
 	})
+	t.Run("begins no step that is enlarged later", func(t *testing.T) {
+		for _, to := range []int32{2, 3, 7} {
+			g := NewWithT(t)
+			s := &story{t: t, workload: newWorkload(atStep(1, 1, "StepRunning")), seen: see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) {
+				spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 25}, {Percent: 50}}[:min(to, 3)]
+			}), goOn(to)), now: now}
+			s.decide()
+			reached := s.workload.Status.Pace.Step
+			g.Expect(reached).To(Equal(min(to, 3)))
+			s.seen.Pace.Policy.Spec.Steps[reached-1].Percent = 80
+			for range 2 {
+				s.decide()
+				g.Expect(s.workload.Status.Pace.Step).To(Equal(reached-1), "its pods have yet to pass")
+			}
+			s.seen.Pace.GoOn = nil
+			s.decide()
+			goOn(to)(&s.seen)
+			s.decide()
+			g.Expect(s.workload.Status.Pace.Step).To(Equal(reached), "it is asked for again")
+		}
+	})
 	t.Run("is recorded once", func(t *testing.T) {
 		g := NewWithT(t)
 		s := &story{t: t, workload: newWorkload(atStep(1, 1, "StepRunning")), seen: see(20, inSteps("Gates"), goOn(2)), now: now}

@@ -196,6 +196,9 @@ type ReleasePace struct {
 	// nothing.
 	// +optional
 	Asked OnFail `json:"asked,omitempty"`
+	// wentOn is the step to which a user let the release go on, once it began: the same request has no effect any more.
+	// +optional
+	WentOn int32 `json:"wentOn,omitempty"`
 	// passes are the steps that users let the release pass.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
