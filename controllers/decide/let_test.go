@@ -149,6 +149,7 @@ func TestDecidePausesARolloutThatWaitsForAStep(t *testing.T) {
 		{"beyond the end if a freeze begins now", paceEnded("PolicyRemoved"), see(20, inSteps("Nodes"), gone, rests, holdsNow), effects{Pause: true}},
 		{"not beyond the end if one failed and blocking is off", paceEnded("PolicyRemoved"), see(20, inSteps("Gates"), gone, failing, rests, blockingOff), effects{Unpace: true}},
 		{"not beyond the end if a user went on in spite of a failure", paceEnded("Resumed"), see(20, inSteps("Gates"), failing, hold("overridden")), effects{Unpace: true}},
+		{"nor if a user does so after the end", paceEnded("PolicyRemoved"), see(20, inSteps("Partition"), failing, hold("resumed")), effects{Unpace: true, Override: true}},
 		{"not without change control", paceEnded("NotControlled"), see(20, inSteps("Gates"), optedOut, failing, held), effects{Resume: true, Unpace: true}},
 		{"nothing of another release", paceEnded("Superseded"), see(20, moved, later), effects{}},
 

@@ -96,7 +96,8 @@ func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload
 
 // staysHeld reports whether the rollout is held for another reason than its pace, and that doesn't end.
 func (c Change) staysHeld(object client.Object) bool {
-	return IsHeld(object) && !c.Resume && !slices.Contains(c.Unannotate, appv1alpha1.AnnotationHeld)
+	_, overridden := c.Annotate[appv1alpha1.AnnotationHeld]
+	return IsHeld(object) && !c.Resume && !overridden && !slices.Contains(c.Unannotate, appv1alpha1.AnnotationHeld)
 }
 
 // IsHeld reports whether the operator holds the rollout of the present release for another reason than its pace.
