@@ -115,6 +115,8 @@ func (m marks) release() decide.Release {
 // isLeftAlone reports whether another controller manages the workload, and it has not come under change control before: a release is that
 // of the object which this controller reconciles.
 func (m marks) isLeftAlone(old marks) bool {
+	// workload.Controls decides the same on a stored object, by its own annotations. Here those of before the request count: its controller may
+	// send the number of a release that it copies from the workload of which this is a part.
 	_, decides := m.kind.(workload.Selective)
 	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && decide.ReleaseNumber(old.annotations) == 0
 }
