@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
@@ -64,7 +65,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	for _, request := range decision.Requests {
 		request.Kind, request.Workload = r.Kind, key.NamespacedName
 		over, again, err := r.try(ctx, object, seen, request)
-		if apierrors.IsConflict(err) {
+		if scope.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: retryWait}, nil
 		}
 		if over || err != nil {
@@ -74,7 +75,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	}
 	if decision.Delete {
 		again, err := r.delete(ctx, object, seen)
-		if apierrors.IsConflict(err) {
+		if scope.IsConflict(err) {
 			again, err = retryWait, nil
 		}
 		if err != nil {
@@ -120,7 +121,7 @@ func (r *Rollback) try(
 	return err == nil, 0, err
 }
 
-// stop reports an obstacle, once. A request is turned down each time.
+// stop reports an obstacle, once. A request is turned down each time, unless that is denied, too.
 func (r *Rollback) stop(
 	ctx context.Context, object client.Object, asked attempt, request rollback.Request, obstacle *rollback.Obstacle,
 ) (over bool, again time.Duration, err error) {
@@ -129,10 +130,9 @@ func (r *Rollback) stop(
 	}
 	news := false
 	if request.Reason == appv1alpha1.RollbackRequested {
-		if news, err = r.turnDown(ctx, object, request); err != nil {
-			return false, 0, err
-		}
-	} else {
+		news, err = r.turnDown(ctx, object, request)
+	}
+	if request.Reason != appv1alpha1.RollbackRequested || err != nil {
 		news = r.obstacles.add(request.Workload, asked, obstacle.Reason, r.Clock.Now())
 		if obstacle.Reason == rollback.ObstacleDenied {
 			again = deniedTime
@@ -146,7 +146,7 @@ func (r *Rollback) stop(
 		}
 		r.Recorder.Record(report(object, asked.release, obstacle, request.Message))
 	}
-	return false, again, nil
+	return false, again, err
 }
 
 // delete deletes the next pod of a parked release, the next ones on the first nodes of a release, or one that keeps the workload from going

@@ -35,6 +35,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -340,6 +341,22 @@ func TestReconcileTurnsDownARequestThatCanNotBeMet(t *testing.T) {
 	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: it is unknown (cause of the rollback: alice asked for it)"}))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	g.Expect(b.roller.requests).To(HaveLen(1))
+}
+
+func TestReconcileTellsOnceOfARequestThatItCanNotTurnDownEither(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "Denied", Message: "it is locked"}}, stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice")...)
+	locked := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Message: `admission webhook "lock.example.com" denied the request: it is locked`}}
+	b.Client = interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return locked
+		},
+	})
+	_, err := b.Reconcile(t.Context(), sleepKey)
+	g.Expect(err).To(MatchError(ContainSubstring("it is locked")))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
+	g.Expect(b.roller.requests).To(HaveLen(1))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: it is locked (cause of the rollback: alice asked for it)"}))
 }
 
 func TestReconcileTurnsDownARequestOfAnUnknownUser(t *testing.T) {

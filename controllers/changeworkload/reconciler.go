@@ -28,6 +28,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // retryWait is how long to wait for a cache that is behind.
@@ -61,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	movedOn, err := r.steer(ctx, &workload, scene, decision)
 	switch {
-	case apierrors.IsConflict(err):
+	case scope.IsConflict(err):
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	case err != nil:
 		return ctrl.Result{}, err
@@ -69,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
 	}
 	retry, err := r.tryAndOrder(ctx, &workload, scene, &decision)
-	if apierrors.IsConflict(err) {
+	if scope.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	if err != nil {

@@ -99,6 +99,19 @@ func TestReconcileLetsAReleaseGoWhoseRecordIsInvalid(t *testing.T) {
 	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
 }
 
+// A webhook chooses the code of its denial.
+func TestReconcileLetsAReleaseGoWhoseRecordIsDeniedAsAConflict(t *testing.T) {
+	g := NewWithT(t)
+	set := pacedSet()
+	r, kube := newDenied(t, daemonset.Kind{}, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: 409, Message: `admission webhook "lock.example.com" denied the request: it is locked`,
+	}}, set)
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(set)})
+	g.Expect(err).To(MatchError(HaveSuffix("denied the request: it is locked")))
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}
+
 func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing.T) {
 	g := NewWithT(t)
 	owner := pacedByGates()

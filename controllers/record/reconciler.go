@@ -138,7 +138,7 @@ func settle(result ctrl.Result, err error) (ctrl.Result, error) {
 	switch {
 	case scope.IsEnding(err):
 		return ctrl.Result{}, nil
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+	case scope.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	case err != nil:
 		return ctrl.Result{}, err

@@ -52,7 +52,7 @@ const (
 	ObstacleNoUser ObstacleReason = "NoUser"
 	// ObstacleSameTemplate means that the workload already has the template of the target.
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
-	// ObstacleDenied means that the API server denied the template, because of a newer policy for example.
+	// ObstacleDenied means that the API server denied the write, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
 	// ObstacleNotReversible means that releases of the kind are not rolled back.
 	ObstacleNotReversible ObstacleReason = "NotReversible"

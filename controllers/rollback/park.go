@@ -28,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -54,6 +55,9 @@ func (r *Roller) Park(ctx context.Context, request Request) error {
 		Time: metav1.NewTime(r.Clock.Now().Truncate(time.Second)),
 	}
 	written, err := r.recordPark(ctx, request, scene, made)
+	if scope.IsDenied(err) {
+		return &Obstacle{ObstacleDenied, fmt.Sprintf("%s can't be parked, since the API server denied it: %s", request.phrase(), err)}
+	}
 	if err != nil {
 		return err
 	}

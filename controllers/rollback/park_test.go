@@ -272,6 +272,19 @@ func TestParkReturnsAnObstacle(t *testing.T) {
 	NewWithT(t).Expect(allowed.Park(t.Context(), parkRequest(""))).To(Succeed())
 }
 
+func TestParkReturnsAnObstacleWhereItIsDenied(t *testing.T) {
+	g := NewWithT(t)
+	b := newParkBench(t, append(dbObjects("0a 1a 2b"), third())...)
+	b.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return answered(409, "", `admission webhook "lock.example.com" denied the request: it is locked`)
+		},
+	})
+	g.Expect(b.Park(t.Context(), parkRequest(""))).To(And(
+		MatchError(`statefulset db can't be parked, since the API server denied it: patching StatefulSet default/db: admission webhook "lock.example.com" denied the request: it is locked`),
+		HaveField("Reason", rollback.ObstacleDenied)))
+}
+
 func TestObstacleOfAParkOfAnotherKind(t *testing.T) {
 	g := NewWithT(t)
 	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "sleep", Labels: map[string]string{appv1alpha1.LabelVersion: "b"}}}
@@ -349,6 +362,7 @@ func TestDeletePodReturnsAnObstacle(t *testing.T) {
 		reason  rollback.ObstacleReason
 	}{
 		{"without the permission", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), forbidden, "Denied"},
+		{"where a webhook denies it", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), answered(404, "", `admission webhook "pods.example.com" denied the request: no`), "Denied"},
 		{"once its rollout is complete", podRequest(true, false),
 			third(held, func(set *appsv1.StatefulSet) { set.Status.CurrentRevision = "db-b" }), dbObjects("0a 1a 2b"), nil, "RolloutComplete"},
 		{"where its pods have volumes", podRequest(true, false), third(held, claiming), dbObjects("0a 1a 2b"), nil, "Data"},

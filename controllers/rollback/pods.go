@@ -160,10 +160,10 @@ func (r *Roller) deletePod(ctx context.Context, kind workload.Kind, object clien
 	err := r.Client.Delete(ctx, pod, client.DisableReadYourWritesConsistency, // the cache may not hold it
 		client.Preconditions{UID: &pod.UID, ResourceVersion: ptr.To(pod.ResourceVersion)})
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil
 	case scope.IsDenied(err):
 		return &Obstacle{ObstacleDenied, fmt.Sprintf("the API server denied the deletion of pod %s: %s; %s", pod.Name, err, scope.PodDeletions)}
+	case apierrors.IsNotFound(err):
+		return nil
 	case err != nil:
 		return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

@@ -515,6 +515,9 @@ func TestRollBackReturnsAnObstacleWhereAPolicyDeniesTheTemplate(t *testing.T) {
 		apierrors.NewForbidden(deployments, "sleep", errors.New("images of this registry are forbidden")),
 		apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "sleep", nil),
 		apierrors.NewBadRequest("denied"), apierrors.NewRequestEntityTooLargeError("too large"),
+		answered(409, "", `admission webhook "images.example.com" denied the request: it is locked`),
+		answered(404, "", `admission webhook "images.example.com" denied the request: no such image`),
+		answered(401, "Unauthorized", `deployments.apps "sleep" is forbidden: ValidatingAdmissionPolicy 'images' with binding 'images' denied request: not signed`),
 	} {
 		g := NewWithT(t)
 		_, err := newBench(t, answer, sleep(), optedIn(), kept("a", "good", 1)).RollBack(t.Context(), request("PodsFailed", ""))
@@ -523,6 +526,23 @@ func TestRollBackReturnsAnObstacleWhereAPolicyDeniesTheTemplate(t *testing.T) {
 		g.Expect(obstacle.Reason).To(BeEquivalentTo("Denied"))
 		g.Expect(obstacle.Message).To(Equal("deployment sleep can't go back, since the API server denied its earlier pod template: " + answer.Error()))
 	}
+}
+
+func TestRollBackLeavesWhatMayPassToTheNextAttempt(t *testing.T) {
+	for _, answer := range []error{
+		answered(500, "", `admission webhook "images.example.com" denied the request: the registry does not answer`),
+		answered(429, "", `admission webhook "images.example.com" denied the request: too many requests`),
+		answered(401, "Unauthorized", "Unauthorized"),
+	} {
+		_, err := newBench(t, answer, sleep(), optedIn(), kept("a", "good", 1)).RollBack(t.Context(), request("PodsFailed", ""))
+		var obstacle *rollback.Obstacle
+		NewWithT(t).Expect(errors.As(err, &obstacle)).To(BeFalse(), "%v", err)
+	}
+}
+
+// answered is an answer of the API server. An admission webhook chooses the code of its denial.
+func answered(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
 func TestRollBackDoesNotFindADeploymentThatIsGone(t *testing.T) {

@@ -20,8 +20,11 @@ package scope
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,5 +144,20 @@ func IsEnding(err error) bool {
 
 // IsDenied reports whether the API server rejected a write because of a quota, a policy or its content. A retry would not help.
 func IsDenied(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		isDeniedByAdmission(err)
 }
+
+// isDeniedByAdmission reports whether an admission webhook or policy denied a write. Each chooses the code of its denial, such as 401 or 409.
+// Those from 500 are failures of its own.
+func isDeniedByAdmission(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.Contains(message, " denied the request") || strings.Contains(message, " denied request: ")
+}
+
+// IsConflict reports whether an object has changed since it was read, so that another attempt may succeed at once.
+func IsConflict(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }
