@@ -35,12 +35,10 @@ type Contact struct {
 	clock clock.PassiveClock
 
 	mutex sync.Mutex
-	// leading is when the operator began to lead; zero before that.
-	leading time.Time
+	// since is when the operator began to lead or the last outage ended, on the wall clock, as the times of pods are; zero before it leads.
+	since time.Time
 	// failing is when requests began to fail; zero while they succeed.
 	failing time.Time
-	// back is when the last outage ended.
-	back time.Time
 }
 
 // New returns a Contact of an operator that doesn't lead yet.
@@ -50,23 +48,27 @@ func New(clock clock.PassiveClock) *Contact { return &Contact{clock: clock} }
 func (c *Contact) Start(context.Context) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.leading = c.clock.Now()
+	c.since = c.wall()
 	return nil
 }
 
 // Since returns when the operator began to lead or the last outage ended, whichever was later. Before the operator leads it returns
-// the current time.
+// the current time. Where the clock went back behind that, it is the first time that was seen afterwards.
 func (c *Contact) Since() time.Time {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	switch {
-	case c.leading.IsZero():
-		return c.clock.Now()
-	case c.back.After(c.leading):
-		return c.back
+	now := c.wall()
+	if c.since.IsZero() {
+		return now
 	}
-	return c.leading
+	if now.Before(c.since) {
+		c.since = now
+	}
+	return c.since
 }
+
+// wall returns the current time without its monotonic reading.
+func (c *Contact) wall() time.Time { return c.clock.Now().Round(0) }
 
 // Wrap observes the requests to the API server.
 func (c *Contact) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next, c} }
@@ -78,8 +80,8 @@ func (c *Contact) note(answered bool) {
 	case !answered && c.failing.IsZero():
 		c.failing = now
 	case answered && !c.failing.IsZero():
-		if now.Sub(c.failing) >= outage {
-			c.back = now
+		if now.Sub(c.failing) >= outage && !c.since.IsZero() {
+			c.since = c.wall()
 		}
 		c.failing = time.Time{}
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	realclock "k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -81,4 +82,28 @@ func TestContactSince(t *testing.T) {
 			g.Expect(contact.Since()).To(Equal(began.Add(row.since)))
 		})
 	}
+}
+
+// A pod has its whole time again: else it would wait until the clock is as late again, or its time would be over at once.
+func TestContactSinceAfterTheClockWentBack(t *testing.T) {
+	g := NewWithT(t)
+	clock := clocktesting.NewFakePassiveClock(began)
+	contact := New(clock)
+	g.Expect(contact.Start(t.Context())).To(Succeed())
+	clock.SetTime(began.Add(-time.Hour))
+	g.Expect(contact.Since()).To(Equal(began.Add(-time.Hour)))
+	clock.SetTime(began.Add(-58 * time.Minute))
+	g.Expect(contact.Since()).To(Equal(began.Add(-time.Hour)))
+}
+
+// The times of pods have no monotonic reading. A deadline with one isn't on the clock of theirs any more once that was set.
+func TestContactSinceIsOnTheWallClock(t *testing.T) {
+	g := NewWithT(t)
+	contact := New(realclock.RealClock{})
+	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
+	g.Expect(contact.Start(t.Context())).To(Succeed())
+	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
+	contact.failing = time.Now().Add(-time.Minute)
+	contact.note(true)
+	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
 }
