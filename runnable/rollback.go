@@ -128,13 +128,14 @@ func (r *Rollback) stop(
 	if obstacle.Reason == rollback.ObstacleMovedOn {
 		return true, 0, nil // its event brings the next decision
 	}
-	news := false
-	if request.Reason == appv1alpha1.RollbackRequested {
+	requested := request.Reason == appv1alpha1.RollbackRequested
+	news := requested && obstacle.Reason == rollback.ObstacleReverted // that rollback took the request away
+	if requested && !news {
 		news, err = r.turnDown(ctx, object, request)
 	}
-	if request.Reason != appv1alpha1.RollbackRequested || err != nil {
+	if !requested || err != nil {
 		news = r.obstacles.add(request.Workload, asked, obstacle.Reason, r.Clock.Now())
-		if obstacle.Reason == rollback.ObstacleDenied {
+		if obstacle.Reason == rollback.ObstacleDenied || obstacle.Reason == rollback.ObstacleReverted {
 			again = deniedTime
 		}
 	}

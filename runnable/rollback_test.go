@@ -359,6 +359,19 @@ func TestReconcileTellsOnceOfARequestThatItCanNotTurnDownEither(t *testing.T) {
 	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: it is locked (cause of the rollback: alice asked for it)"}))
 }
 
+func TestReconcileTellsOfARequestWhoseRollbackWasReverted(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "Reverted", Message: "it has its template again"}}, stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice")...)
+	b.Client = interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return apierrors.NewInvalid(schema.GroupKind{}, "", nil) // the rollback took the request away
+		},
+	})
+	b.Live = testkit.NewFake(t)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("was not rolled back: it has its template again (cause of the rollback: alice asked for it)")))
+}
+
 func TestReconcileTurnsDownARequestOfAnUnknownUser(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{nil}, stuckSleep(time.Second, "rollback", "z")...)

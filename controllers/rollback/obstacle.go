@@ -54,6 +54,8 @@ const (
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
 	// ObstacleDenied means that the API server denied the write, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
+	// ObstacleReverted means that another admission webhook restored the content that the rollback replaced.
+	ObstacleReverted ObstacleReason = "Reverted"
 	// ObstacleNotReversible means that releases of the kind are not rolled back.
 	ObstacleNotReversible ObstacleReason = "NotReversible"
 	// ObstacleElements means that a list has other elements than in the release to go back to.

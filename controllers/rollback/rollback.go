@@ -19,10 +19,12 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -122,7 +125,32 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	if err := r.Client.Patch(ctx, patched, patch); err != nil {
 		return appv1alpha1.Rollback{}, r.refused(ctx, request, scene, err)
 	}
+	if hasContentOf(request.Kind, patched, scene.object) {
+		return appv1alpha1.Rollback{}, r.reverted(ctx, request, scene)
+	}
 	return made, nil
+}
+
+// hasContentOf reports whether two objects of a kind have the same content, except the version label.
+func hasContentOf(kind workload.Kind, a, b client.Object) bool {
+	one, errOne := runtime.DefaultUnstructuredConverter.ToUnstructured(a)
+	two, errTwo := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
+	return errOne == nil && errTwo == nil && workload.ContentOf(kind, one).Equal(workload.ContentOf(kind, two))
+}
+
+// reverted takes back what a rollback has written besides the content, which another webhook restored, and returns the obstacle.
+func (r *Roller) reverted(ctx context.Context, request Request, scene *scene) error {
+	change := workloadpatch.Change{Annotate: map[string]string{}, Unannotate: []string{appv1alpha1.AnnotationRollbacks}}
+	for _, key := range workloadpatch.Present(scene.object, appv1alpha1.AnnotationRollbacks, corev1.LastAppliedConfigAnnotation) {
+		change.Annotate[key] = scene.object.GetAnnotations()[key]
+	}
+	if change.Annotate[appv1alpha1.AnnotationRollbacks] != "" {
+		change.Unannotate = nil
+	}
+	_, err := workloadpatch.Apply(ctx, r.Client, r.Live, request.Kind, scene.object, change)
+	return errors.Join(&Obstacle{ObstacleReverted, fmt.Sprintf(
+		"%s can't go back: another mutating admission webhook restored the %s that it has; see kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies",
+		request.phrase(), workload.ContentNoun(request.Kind))}, err)
 }
 
 // scene is a workload with its history.

@@ -528,6 +528,45 @@ func TestRollBackReturnsAnObstacleWhereAPolicyDeniesTheTemplate(t *testing.T) {
 	}
 }
 
+func TestRollBackReturnsAnObstacleWhereAWebhookRestoresTheTemplate(t *testing.T) {
+	before := `[{"version":"z","release":1,"to":"y","toRelease":1,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z"}]`
+	applied := `{"spec":{"template":{"metadata":{"labels":{"app":"sleep"}},"spec":{"containers":[{"name":"sleep","image":"bad"}]}}}}`
+	for _, row := range []struct {
+		name   string
+		object *unstructured.Unstructured
+		undone string
+	}{
+		{"of a first rollback", sleep(), `{"op":"remove","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks"}`},
+		{"of a later one", sleep(annotation("rollbacks", before)),
+			`{"op":"add","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks","value":"` + strings.ReplaceAll(before, `"`, `\"`) + `"}`},
+		{"of one that was applied", sleep(func(object *unstructured.Unstructured) {
+			object.SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "2", "kubectl.kubernetes.io/last-applied-configuration": applied})
+		}), `{"op":"add","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration","value":"` + strings.ReplaceAll(applied, `"`, `\"`) + `"}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, nil, row.object, optedIn(), kept("a", "good", 1))
+			b.Client = interceptor.NewClient(b.objects, interceptor.Funcs{
+				Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+					if err := kube.Patch(ctx, object, patch, options...); err != nil {
+						return err
+					}
+					return kube.Get(ctx, client.ObjectKeyFromObject(object), object) // with the template as it was
+				},
+			})
+			_, err := b.RollBack(t.Context(), request("PodsFailed", ""))
+			var obstacle *rollback.Obstacle
+			g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
+			g.Expect(obstacle.Reason).To(BeEquivalentTo("Reverted"))
+			g.Expect(obstacle.Message).To(Equal("deployment sleep can't go back: another mutating admission webhook restored the pod template that it has; " +
+				"see kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies"))
+			g.Expect(b.patches).To(HaveLen(2))
+			g.Expect(b.patches[1]).To(ContainSubstring(row.undone))
+			g.Expect(b.recorder.Events).To(BeEmpty())
+		})
+	}
+}
+
 func TestRollBackLeavesWhatMayPassToTheNextAttempt(t *testing.T) {
 	for _, answer := range []error{
 		answered(500, "", `admission webhook "images.example.com" denied the request: the registry does not answer`),
