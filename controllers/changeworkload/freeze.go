@@ -71,8 +71,10 @@ func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.Change
 		return fmt.Errorf("listing the ChangeWorkloads in namespace %s: %w", record.Namespace, err)
 	}
 	others := list.Items
-	isOn, err := reader.IsOn(ctx, decide.ParkedBy(record, result.Freeze.Parked), now)
+	by := decide.ParkedBy(record, result.Freeze.Parked)
+	isOn, err := reader.IsOn(ctx, by, now)
 	if err == nil && isOn { // it doesn't concern this release any more
+		result.Freeze.Left = by
 		others, err = r.thawing(ctx, reader, others, now)
 	}
 	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, others, now)

@@ -223,6 +223,10 @@ func TestReconcileThawsAReleaseThatTheFreezeNoLongerConcerns(t *testing.T) {
 			p.reconcile()
 			p.reconcile()
 			g.Expect(p.deployment().Spec.Paused).To(Equal(!row.goes))
+			var record appv1alpha1.ChangeWorkload
+			g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &record)).To(Succeed())
+			g.Expect(record.Status.Conditions).To(ContainElement(And(
+				HaveField("Type", "Frozen"), HaveField("Message", HavePrefix("ChangeFreeze default/lock doesn't concern the release any more")))))
 		})
 	}
 }

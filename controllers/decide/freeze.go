@@ -43,6 +43,16 @@ type Freeze struct {
 	// Ahead is how many releases parked by the same freeze go on before this one. Free is when fewer do at the latest.
 	Ahead int32
 	Free  time.Time
+	// Left is the freeze that parked the release and that is on, but doesn't concern it any more, as <namespace>/<name>; empty if none is.
+	Left string
+}
+
+// end tells why the release doesn't wait for the freeze itself any more.
+func (f *Freeze) end() string {
+	if f.Left != "" {
+		return fmt.Sprintf("ChangeFreeze %s doesn't concern the release any more", f.Left)
+	}
+	return "the freeze has ended"
 }
 
 // InForce is a ChangeFreeze that is on.
@@ -129,7 +139,7 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 	default:
 		status.Frozen = &appv1alpha1.FrozenRelease{By: parkedBy(status, parked), Until: StoredTime(seen.Freeze.Free)}
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonThawing, fmt.Sprintf(
-			"the freeze has ended; of the releases that it parked in this namespace, %d go on at a time", parked.Concurrent))
+			"%s; of the releases that it parked in this namespace, %d go on at a time", seen.Freeze.end(), parked.Concurrent))
 	}
 	return true
 }
@@ -166,9 +176,9 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 	case seen.Freeze.InForce != nil || seen.Freeze.Ahead >= max(parked.Concurrent, 1):
 		return "", ""
 	case seen.Hold.IsHeld():
-		return appv1alpha1.ReasonThawed, "the freeze has ended: the rollout goes on"
+		return appv1alpha1.ReasonThawed, seen.Freeze.end() + ": the rollout goes on"
 	}
-	return appv1alpha1.ReasonThawed, "the freeze has ended; the " + seen.Kind + " is paused by a user"
+	return appv1alpha1.ReasonThawed, seen.Freeze.end() + "; the " + seen.Kind + " is paused by a user"
 }
 
 // isToFreeze reports whether a freeze that is on holds this release, which is under way. A rollback goes on.
