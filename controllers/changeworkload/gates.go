@@ -95,6 +95,33 @@ func (r *Reconciler) observeGates(
 	return waiting, nil
 }
 
+// observeStray looks for pods of StatefulSets at gates whose release has no record that could return them: the next one came too soon. It does so
+// for the present release of a kind that shows no other.
+func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, of decide.PodsOf) error {
+	if of.Label != appv1alpha1.LabelVersion || workload.LeverOf(result.kind) != appv1alpha1.LeverGates {
+		return nil
+	}
+	of.Label = ""
+	pods, err := index.PodsOf(ctx, r.Client, record.Namespace, of)
+	for i := range pods {
+		version := pods[i].Labels[appv1alpha1.LabelVersion]
+		if isGated(pods[i]) && version != record.Spec.Reversion && r.numbering(&pods[i]) != nil &&
+			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool { return other.Spec.Reversion == version && other.Status.Pace != nil }) {
+			result.stray, result.finishing = append(result.stray, pods[i]), decide.Sooner(result.finishing, returnWait)
+		}
+	}
+	return err
+}
+
+// returnStray returns such pods.
+func (r *Reconciler) returnStray(ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene) error {
+	pods, err := r.replaceable(ctx, scene.stray)
+	if err != nil || len(pods) == 0 {
+		return err
+	}
+	return r.returnPods(ctx, record, pods, "an earlier release")
+}
+
 func isGated(pod corev1.Pod) bool { return decide.Gated(&pod) != decide.GateOpen }
 
 // openGates opens as many gates of a release as decided. An open gate can't be closed, so the workload and its pods are read from the API
@@ -163,24 +190,29 @@ func (r *Reconciler) surplus(ctx context.Context, scene *scene, ordinals *decide
 	case scene.Current:
 		return nil, nil
 	}
-	var surplus []*corev1.Pod
+	return r.replaceable(ctx, pods)
+}
+
+// replaceable returns the pods at gates that their StatefulSets replace by those of another revision.
+func (r *Reconciler) replaceable(ctx context.Context, pods []corev1.Pod) ([]*corev1.Pod, error) {
+	var found []*corev1.Pod
 	known := map[types.UID]decide.Ordinals{}
 	for i := range pods {
 		owner := r.numbering(&pods[i])
 		if owner == nil {
 			continue
 		}
-		ordinals, found := known[owner.UID]
-		if !found {
+		ordinals, isKnown := known[owner.UID]
+		if !isKnown {
 			var err error
 			if ordinals, err = r.liveOrdinals(ctx, pods[i].Namespace, owner); err != nil {
 				return nil, err
 			}
 			known[owner.UID] = ordinals
 		}
-		surplus = append(surplus, ordinals.PodsToReturn(pods[i:i+1])...)
+		found = append(found, ordinals.PodsToReturn(pods[i:i+1])...)
 	}
-	return surplus, nil
+	return found, nil
 }
 
 // numbering returns the controller of a pod that numbers its pods, nil where it has none.

@@ -30,20 +30,31 @@ import (
 )
 
 // ofRevision maps a Pod, or an object between a workload and its pods, to the ChangeWorkload of the present release. It skips those of
-// other releases, which a rollout removes, unless they have the label of gates.
+// other releases, which a rollout removes, unless they have the label of gates. One that waits at a gate is mapped to both: its own may have none.
 func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []reconcile.Request {
 	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, object)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of an object", "object", client.ObjectKeyFromObject(object))
 		return nil
 	}
-	if owner == nil || owner.Version != decide.ReleaseOf(owner.Object).Version && !hasGate(object) {
+	if owner == nil {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{
-		Namespace: owner.Object.GetNamespace(),
-		Name:      workload.RecordName(owner.Kind, owner.Object.GetName(), owner.Version),
-	}}}
+	present, versions := decide.ReleaseOf(owner.Object).Version, []string{owner.Version}
+	switch {
+	case owner.Version == present:
+	case gateOf(object) != decide.GateOpen:
+		versions = append(versions, present)
+	case !hasGate(object):
+		return nil
+	}
+	var found []reconcile.Request
+	for _, version := range versions {
+		found = append(found, reconcile.Request{NamespacedName: client.ObjectKey{
+			Namespace: owner.Object.GetNamespace(), Name: workload.RecordName(owner.Kind, owner.Object.GetName(), version),
+		}})
+	}
+	return found
 }
 
 // ofWorkload maps a workload to all its ChangeWorkloads: the current one and those of earlier releases.

@@ -86,6 +86,9 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		return err
 	}
 	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	if err := r.observeStray(ctx, workload, result, revision.Pods); err != nil {
+		return err
+	}
 	return r.observeUnlabelled(ctx, workload, result)
 }
 

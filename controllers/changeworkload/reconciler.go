@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // carryOut opens batches and gates, labels pods, saves the decision, and returns how many batches were opened.
 func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
 	opened, openErr := r.openBatches(ctx, workload, scene, decision)
-	podsErr := errors.Join(r.labelPods(ctx, workload, scene), r.openGates(ctx, workload, scene, decision))
+	podsErr := errors.Join(r.labelPods(ctx, workload, scene), r.openGates(ctx, workload, scene, decision), r.returnStray(ctx, workload, scene))
 	saveErr := r.save(ctx, workload, scene, decision)
 	if saveErr == nil { // not before: a decision that isn't saved is made again, by the same looks
 		r.Looks.Counted(client.ObjectKeyFromObject(workload))

@@ -19,6 +19,7 @@ package changeworkload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -163,6 +165,9 @@ func (forgetful) Revisions(_ context.Context, _ client.Reader, object client.Obj
 // A StatefulSet with OrderedReady replaces no pod while another one waits at a gate that nothing opens any more.
 func TestReconcileReturnsPodsOfASupersededReleaseToTheirStatefulSet(t *testing.T) {
 	const pods = "18 19 20! 21!"
+	paced := recordAt(2, version, "Running", "Superseded")
+	paced.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 2, Progress: "1/2"}
+	paced.Status.Conditions = append(paced.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
 	for _, row := range []struct {
 		name string
 		set  func(*appsv1.StatefulSet)
@@ -188,21 +193,30 @@ func TestReconcileReturnsPodsOfASupersededReleaseToTheirStatefulSet(t *testing.T
 				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
 			})
 			objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
-			record := recordAt(2, version, "Running", "Superseded")
-			record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 2, Progress: "1/2"}
-			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
-			objects = append(objects, record, testkit.ControlledKind("deployments.apps", "Enforce"))
+			objects = append(objects, testkit.ControlledKind("deployments.apps", "Enforce"))
 			for text := range strings.FieldsSeq(pods) {
 				objects = append(objects, setPod(text))
 			}
 			if row.set != nil {
 				objects = append(objects, gatedSet(func(set *appsv1.StatefulSet) { set.Annotations = nil }, partitionOf(0), row.set))
 			}
-			p := newPlane(t, objects, nil)
-			p.Kinds = workload.Registry{forgetful{}, statefulset.Kind{}}
-			g.Expect(p.reconcile().RequeueAfter).To(Equal(5*time.Second), "the others are looked at again")
-			open, returned := p.numbered(pods)
-			g.Expect(fmt.Sprint(open, returned)).To(Equal(fmt.Sprint([]string{"18", "19"}, strings.Fields(row.returned))))
+			for by, records := range map[string][]*appv1alpha1.ChangeWorkload{
+				"its record":                         {paced},
+				"the next, as it was never recorded": {recordAt(3, older, "Running", "")},
+				"the next, as it was recorded late":  {recordAt(3, older, "Running", ""), recordAt(2, version, "Running", "Superseded")},
+			} {
+				all := slices.Clone(objects)
+				for _, record := range records {
+					all = append(all, record)
+				}
+				p := newPlane(t, all, nil)
+				p.Kinds = workload.Registry{forgetful{}, statefulset.Kind{}}
+				result, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(records[0])})
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(result.RequeueAfter).To(Equal(5*time.Second), "by %s: the others are looked at again", by)
+				open, returned := p.numbered(pods)
+				g.Expect(fmt.Sprint(open, returned)).To(Equal(fmt.Sprint([]string{"18", "19"}, strings.Fields(row.returned))), "by %s", by)
+			}
 		})
 	}
 }

@@ -98,6 +98,7 @@ func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {
 		want   int
 	}{
 		{"that is superseded", func(*corev1.Pod) {}, 1},
+		{"also to the present one where it waits", func(pod *corev1.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: podGate}} }, 2},
 		{"but not of other pods", func(pod *corev1.Pod) { delete(pod.Labels, "altershield.defense.antgroup.com/gate") }, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
