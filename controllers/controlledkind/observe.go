@@ -264,8 +264,9 @@ func (r *Reconciler) countObserved(ctx context.Context, kind workload.Observed) 
 	return counts, nil
 }
 
-// isHeld reports whether the operator holds the rollout of a workload.
+// isHeld reports whether the operator holds or paces the rollout of a workload.
 func isHeld(object client.Object) bool {
 	held, found := object.GetAnnotations()[appv1alpha1.AnnotationHeld]
-	return found && !strings.HasSuffix(held, appv1alpha1.HeldOverridden)
+	return found && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) ||
+		appv1alpha1.PacedOf(object.GetAnnotations(), decide.ReleaseOf(object).Number) != nil
 }

@@ -431,7 +431,7 @@ func TestReconcileCountsWorkloads(t *testing.T) {
 	namespace := testkit.Namespace(t, b.kube, false)
 	labels := map[string]string{"app": "web"}
 	var sets []*appsv1.StatefulSet
-	for _, name := range []string{"verified", "running", "held", "resumed"} {
+	for _, name := range []string{"verified", "running", "held", "resumed", "paced"} {
 		set := &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
 				Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123456789abcdef0123456789abcdef"},
@@ -444,6 +444,8 @@ func TestReconcileCountsWorkloads(t *testing.T) {
 			set.Annotations["altershield.defense.antgroup.com/held"] = "3"
 		case "resumed":
 			set.Annotations["altershield.defense.antgroup.com/held"] = "3-overridden"
+		case "paced":
+			set.Annotations["altershield.defense.antgroup.com/paced"] = `{"release":3,"policy":"shop/careful","lever":"Partition"}`
 		}
 		g.Expect(b.kube.Create(t.Context(), set)).To(Succeed())
 		sets = append(sets, set)
@@ -471,7 +473,7 @@ func TestReconcileCountsWorkloads(t *testing.T) {
 		g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: name}, &controlled)).To(Succeed())
 		return controlled.Status.Counts
 	}
-	g.Expect(counts("statefulsets.apps")).To(Equal(appv1alpha1.ControlledKindCounts{Objects: 4, Releases: 3, Held: 1}))
+	g.Expect(counts("statefulsets.apps")).To(Equal(appv1alpha1.ControlledKindCounts{Objects: 5, Releases: 4, Held: 2}))
 	g.Expect(counts("deployments.apps")).To(BeZero())
 	b.setMode("statefulsets.apps", "Observe")
 	b.reconcile()

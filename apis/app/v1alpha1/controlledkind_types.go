@@ -384,7 +384,7 @@ type ControlledKindCounts struct {
 	// releases is the number of releases that are not verified yet.
 	// +optional
 	Releases int32 `json:"releases"`
-	// held is the number of rollouts that the operator holds.
+	// held is the number of rollouts that the operator holds or paces.
 	// +optional
 	Held int32 `json:"held"`
 }
