@@ -240,6 +240,7 @@ func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 func TestReconcileKeepsTheWebhooksOfADeclaredKindWhileANewLeaderFillsItsCache(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
+	b.held()
 	b.enforce()
 	g.Expect(b.called()).To(ContainElement(calledGadgets))
 	b.runner, b.catalog = &fakeRunner{}, &Catalog{Kinds: workload.NewSet(testkit.Kinds()...), Client: b.kube, Live: b.kube, Compiler: b.catalog.Compiler}
@@ -248,6 +249,14 @@ func TestReconcileKeepsTheWebhooksOfADeclaredKindWhileANewLeaderFillsItsCache(t 
 	b.settle()
 	g.Expect(b.called()).To(ContainElement(calledGadgets))
 	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Synced", "False Syncing"))
+	g.Expect(b.counts()).To(HaveField("Held", int32(1)), "its fields can't be changed meanwhile")
+}
+
+func (b *bench) counts() appv1alpha1.ControlledKindCounts {
+	b.Helper()
+	var controlled appv1alpha1.ControlledKind
+	NewWithT(b).Expect(b.kube.Get(b.Context(), client.ObjectKey{Name: gadgets}, &controlled)).To(Succeed())
+	return controlled.Status.Counts
 }
 
 func TestReconcileAsksForThePermissionsOfADeclaredKind(t *testing.T) {
@@ -482,6 +491,7 @@ func TestReconcileResumesTheOtherRolloutsIfOneCanNotBeResumed(t *testing.T) {
 	g.Expect(other.Object["spec"]).To(HaveKeyWithValue("paused", false))
 	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False Releasing"), "it waits for the one that is held")
 	g.Expect(b.message(gadgets, "Ready")).To(Equal("patching Gadget shop/web: a policy denies it"))
+	g.Expect(b.counts()).To(HaveField("Held", int32(2)), "those at its beginning: the fields can't be changed before the end")
 }
 
 func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) {

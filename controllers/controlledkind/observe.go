@@ -60,11 +60,14 @@ func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.Contro
 	if !reviewed.until.IsZero() {
 		seen.reviewIn = reviewed.until.Sub(r.Clock.Now())
 	}
+	holds := controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind)
 	switch {
+	case (holds || workload.IsEnforced(controlled)) && (!seen.declared || seen.synced):
+		seen.counts, seen.fault = r.count(ctx, seen.kind)
+	case holds:
+		seen.counts = controlled.Status.Counts // the last that are known: its fields can't be changed while they hold rollouts
 	case workload.IsObserved(controlled) && seen.synced:
 		seen.counts, seen.fault = r.countObserved(ctx, observed.Of(seen.kind))
-	case workload.IsEnforced(controlled) && (!seen.declared || seen.synced):
-		seen.counts, seen.fault = r.count(ctx, seen.kind)
 	}
 	return seen
 }
