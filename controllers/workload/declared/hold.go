@@ -27,6 +27,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -217,8 +218,8 @@ func (p pacing) Paused(object client.Object) bool {
 	if !p.byPartition {
 		return p.holding.Paused(object)
 	}
-	partition, known := number(p.partition.find(raw(object)))
 	desired, counted := number(p.desired.find(raw(object)))
+	partition, known := podsKept(p.partition.find(raw(object)), desired)
 	return known && partition > 0 && (partition >= maxPartition || counted && partition >= desired)
 }
 
@@ -236,11 +237,11 @@ func (p pacing) Let(object client.Object, pods int32, originals string) []worklo
 	if !counted {
 		return nil
 	}
-	own, _ := number(unmarshal(originals)[p.partition.pointer()])
+	own, _ := podsKept(unmarshal(originals)[p.partition.pointer()], desired)
 	partition := max(desired-int64(pods), own, 0)
 	working := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(raw(object))}
 	var operations []workload.Operation
-	if present, known := number(p.partition.find(working.Object)); known && present != partition || !known && partition > 0 {
+	if present, known := podsKept(p.partition.find(working.Object), desired); known && present != partition || !known && partition > 0 {
 		operations = append(operations, set(working.Object, p.partition, partition))
 		p.partition.put(working.Object, partition)
 	}
@@ -306,6 +307,17 @@ func number(value any) (int64, bool) {
 	default:
 		return 0, false
 	}
+}
+
+// podsKept returns the number of pods that a partition keeps back, of which a percentage is rounded up.
+func podsKept(partition any, desired int64) (int64, bool) {
+	text, isText := partition.(string)
+	if !isText {
+		return number(partition)
+	}
+	value := intstr.FromString(text)
+	pods, err := intstr.GetScaledValueFromIntOrPercent(&value, int(desired), true)
+	return int64(pods), err == nil
 }
 
 func marshal(values map[string]any) (string, error) {

@@ -169,6 +169,9 @@ func TestPacing(t *testing.T) {
 		{"after scaling up", "spec: {replicas: 9, updateStrategy: {partition: 3}}", "", 2, replace(7)},
 		{"of an unknown number", "spec: {}", "", 2, nil},
 		{"but not those that the user keeps", "spec: {replicas: 5, updateStrategy: {partition: 2147483647}}", `{"/spec/updateStrategy/partition":4}`, 2, replace(4)},
+		{"nor those that the user keeps by a percentage", "spec: {replicas: 5, updateStrategy: {partition: 2147483647}}", `{"/spec/updateStrategy/partition":"50%"}`, 5, replace(3)},
+		{"all, with the percentage of the user", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{"/spec/updateStrategy/partition":"50%"}`, math.MaxInt32,
+			[]workload.Operation{{Op: "replace", Path: partition, Value: "50%"}}},
 		{"all, with the partition of the user", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{"/spec/updateStrategy/partition":1}`, math.MaxInt32, replace(1)},
 		{"all, which they are", "spec: {replicas: 5, updateStrategy: {partition: 1}}", `{"/spec/updateStrategy/partition":1}`, math.MaxInt32, nil},
 		{"all, where there was no partition", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{}`, math.MaxInt32,
@@ -182,11 +185,14 @@ func TestPacing(t *testing.T) {
 	}
 	NewWithT(t).Expect(kind.(workload.Paced).PaceFields()).To(Equal([]string{partition}))
 	for text, paused := range map[string]bool{
-		"spec: {replicas: 5, updateStrategy: {partition: 4}}": false,
-		"spec: {replicas: 5, updateStrategy: {partition: 5}}": true,
-		"spec: {replicas: 0, updateStrategy: {partition: 0}}": false,
-		"spec: {updateStrategy: {partition: 7}}":              false,
-		"spec: {updateStrategy: {partition: 2147483647}}":     true,
+		"spec: {replicas: 5, updateStrategy: {partition: 4}}":    false,
+		"spec: {replicas: 5, updateStrategy: {partition: 5}}":    true,
+		"spec: {replicas: 0, updateStrategy: {partition: 0}}":    false,
+		"spec: {updateStrategy: {partition: 7}}":                 false,
+		"spec: {updateStrategy: {partition: 2147483647}}":        true,
+		"spec: {replicas: 5, updateStrategy: {partition: 80%}}":  false,
+		"spec: {replicas: 5, updateStrategy: {partition: 100%}}": true,
+		"spec: {updateStrategy: {partition: 100%}}":              false,
 	} {
 		NewWithT(t).Expect(kind.(workload.Pauser).Paused(objectOf(t, text))).To(Equal(paused), text)
 	}
