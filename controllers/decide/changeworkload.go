@@ -170,7 +170,7 @@ func (d *Decision) judge(
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
-			"the "+seen.Kind+" has no replicas; the release is checked once it is scaled up")
+			seen.noPods()+"; the release is checked once it has some")
 	case seen.Unstamped:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnstamped,

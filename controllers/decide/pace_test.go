@@ -237,6 +237,8 @@ func TestDecidePaceWaits(t *testing.T) {
 			seen.First = &decide.First{Asked: true, Nodes: []string{"a"}, Of: map[types.UID]string{}}
 		}), "True OnHold", "the release waits for its first nodes: see the condition FirstNodes", 0, 0},
 		{"for a user who paused it", at1, see(20, inSteps("Gates"), paused), "True OnHold", "the Deployment is paused: run kubectl rollout resume", 1, 0},
+		{"for a pod of a StatefulSet", at1, see(0, inSteps("Partition"), paused, hold("step"), func(seen *decide.Observation) { seen.Idle = "its partition keeps all of its pods as they are" }),
+			"True OnHold", "the Deployment has no pods for the release: its partition keeps all of its pods as they are", 1, 0},
 		{"for replicas", at1, see(0, inSteps("Gates")), "True OnHold", "the Deployment has no replicas", 1, 0},
 		{"for a template of the webhooks", at1, see(20, inSteps("Gates"), unseen), "True OnHold", "the pod template was changed without the admission webhooks", 1, 0},
 		{"for a pod to pass", at1, see(20, inSteps("Gates"), finished(pods(1, 1))), "True StepRunning", running, 1, 0},

@@ -81,6 +81,14 @@ func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus) (reaso
 	return "", ""
 }
 
+// noPods returns why no pod is desired.
+func (o *Observation) noPods() string {
+	if o.Idle != "" {
+		return "the " + o.Kind + " has no pods for the release: " + o.Idle
+	}
+	return "the " + o.Kind + " has no replicas"
+}
+
 // isOnHold returns what a paced release waits for besides its steps, empty for nothing.
 func (o *Observation) isOnHold(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, frozen, first bool,
@@ -95,7 +103,7 @@ func (o *Observation) isOnHold(
 	case o.Unseen:
 		return "the pod template was changed without the admission webhooks"
 	case o.Desired == 0:
-		return "the " + o.Kind + " has no replicas"
+		return o.noPods()
 	case o.Paused && !o.Hold.IsHeld():
 		return fmt.Sprintf("the %s is paused: %s", o.Kind, o.Resume)
 	case o.isToFreeze(status, workload):

@@ -31,6 +31,8 @@ import (
 type Rollout struct {
 	// Desired is the number of desired pods.
 	Desired int32
+	// Idle is why no pod is desired, where that isn't for want of replicas: "no node is to run one".
+	Idle string
 	// MinReadySeconds is how long a pod has to be ready to be finished.
 	MinReadySeconds int32
 	// Rolling reports whether there are still pods of other versions.

@@ -100,8 +100,11 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		Paused:          isStopped(set.Spec.UpdateStrategy),
 		Resume:          "set its update strategy to RollingUpdate",
 	}
-	if set.Status.ObservedGeneration == 0 {
+	switch {
+	case set.Status.ObservedGeneration == 0:
 		rollout.Desired = 1
+	case rollout.Desired == 0:
+		rollout.Idle = "no node is to run one"
 	}
 	if rollout.Paused || set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
 		rollout.Rolling = set.Status.CurrentNumberScheduled > set.Status.UpdatedNumberScheduled

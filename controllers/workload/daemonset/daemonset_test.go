@@ -58,7 +58,7 @@ func TestKindRollout(t *testing.T) {
 		want   decide.Rollout
 	}{
 		{"whose controller hasn't looked yet", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")}, appsv1.DaemonSetStatus{}, decide.Rollout{Desired: 1}},
-		{"without nodes", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")}, appsv1.DaemonSetStatus{ObservedGeneration: 1}, decide.Rollout{}},
+		{"without nodes", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")}, appsv1.DaemonSetStatus{ObservedGeneration: 1}, decide.Rollout{Idle: "no node is to run one"}},
 		{"with new pods alone", appsv1.DaemonSetSpec{MinReadySeconds: 3, UpdateStrategy: strategy("RollingUpdate")},
 			appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 5, CurrentNumberScheduled: 5, UpdatedNumberScheduled: 5},
 			decide.Rollout{Desired: 5, MinReadySeconds: 3}},

@@ -115,7 +115,11 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		return rollout
 	}
 	if !rollout.Paused || isPaced(set) {
-		rollout.Desired = max(rollout.Desired-userPartition(set), 0)
+		partition := userPartition(set)
+		if rollout.Desired > 0 && rollout.Desired <= partition {
+			rollout.Idle = "its partition keeps all of its pods as they are"
+		}
+		rollout.Desired = max(rollout.Desired-partition, 0)
 	}
 	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
 	return rollout
