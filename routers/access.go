@@ -54,7 +54,7 @@ const (
 func newAccess(client client.Writer, clock clock.PassiveClock) access {
 	return access{client: client, clock: clock, tokens: &unknownTokens{
 		reviews: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock),
-		until: map[[sha256.Size]byte]time.Time{}, knownUntil: map[[sha256.Size]byte]time.Time{},
+		until:   map[[sha256.Size]byte]time.Time{}, knownUntil: map[[sha256.Size]byte]time.Time{},
 	}}
 }
 
