@@ -106,7 +106,9 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 	for i := range pods {
 		version := pods[i].Labels[appv1alpha1.LabelVersion]
 		if isGated(pods[i]) && version != record.Spec.Reversion && r.numbering(&pods[i]) != nil &&
-			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool { return other.Spec.Reversion == version && other.Status.Pace != nil }) {
+			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool {
+				return other.Spec.Reversion == version && other.Status.Pace != nil
+			}) {
 			result.stray, result.finishing = append(result.stray, pods[i]), decide.Sooner(result.finishing, returnWait)
 		}
 	}
