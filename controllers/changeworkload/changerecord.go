@@ -62,7 +62,7 @@ func (r *Reconciler) recorded(ctx context.Context, scene *scene, older []appv1al
 		record := &older[i]
 		_, err := r.Records.Record(ctx, record, &record.Status, decide.RecordFacts{End: decide.EndOfEarlier(record, scene.owner)})
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to record a release whose ChangeWorkload is to be removed", "record", client.ObjectKeyFromObject(record))
+			ctrl.LoggerFrom(ctx).Info("Failed to record a release whose ChangeWorkload is to be removed", "record", client.ObjectKeyFromObject(record), "reason", err.Error())
 		}
 		if scope.IsDenied(err) {
 			r.Recorder.Record(events.RecordNotWritten(scene.owner, record, err))

@@ -137,7 +137,9 @@ func TestReconcileRecordsASupersededReleaseBeforeItIsRemoved(t *testing.T) {
 	}{
 		"written": {nil, []string{"sleep--x--c6c45d23c098bdf181853a85b60b5d74"}},
 		"denied":  {apierrors.NewForbidden(appv1alpha1.GroupVersion.WithResource("changerecords").GroupResource(), "x", errors.New("exceeded quota")), []string{"sleep--x--c6c45d23c098bdf181853a85b60b5d74"}},
-		"away":    {errAway, []string{"sleep--x--6a8ff823a5011291b0f02a1d83c2222d", "sleep--x--c6c45d23c098bdf181853a85b60b5d74"}},
+		"starting": {apierrors.NewForbidden(appv1alpha1.GroupVersion.WithResource("changerecords").GroupResource(), "x", errors.New("not yet ready to handle request")),
+			[]string{"sleep--x--6a8ff823a5011291b0f02a1d83c2222d", "sleep--x--c6c45d23c098bdf181853a85b60b5d74"}},
+		"away": {errAway, []string{"sleep--x--6a8ff823a5011291b0f02a1d83c2222d", "sleep--x--c6c45d23c098bdf181853a85b60b5d74"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, r := NewWithT(t), newRelease(t)

@@ -18,6 +18,7 @@ package changeworkload
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -79,6 +80,7 @@ func TestTryCreatesTheJobOfTheTrial(t *testing.T) {
 				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: context canceled`,
 			event: "Warning TrialDenied release v2: Job backup-trial-2 was not created: the operator may create Jobs only with the ClusterRole of config/components/job-creation " +
 				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: context canceled; the release is checked at the next run`},
+		{name: "again while the API server starts", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", errors.New("not yet ready to handle request")), fails: true},
 		{name: "again after any other error", live: backupAt("cron-1", "2"), answer: apierrors.NewInternalError(context.Canceled), fails: true},
 		{name: "not of an earlier release", live: backupAt("cron-1", "3")},
 		{name: "not of another CronJob of the name", live: backupAt("cron-2", "2")},

@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -110,6 +111,18 @@ func TestReconcileLetsAReleaseGoWhoseRecordIsDeniedAsAConflict(t *testing.T) {
 	g.Expect(err).To(MatchError(HaveSuffix("denied the request: it is locked")))
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
 	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+}
+
+// So an API server answers for some seconds after its start.
+func TestReconcileKeepsTheStepsOfAReleaseThatCannotBeRecordedYet(t *testing.T) {
+	g := NewWithT(t)
+	set := pacedSet()
+	starting := apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "sleep", errors.New("not yet ready to handle request"))
+	r, kube := newDenied(t, daemonset.Kind{}, starting, set)
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(set)})
+	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"), "it is tried again")
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("OnDelete"))
 }
 
 func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing.T) {

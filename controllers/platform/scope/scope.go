@@ -144,8 +144,11 @@ func IsEnding(err error) bool {
 
 // IsDenied reports whether the API server rejected a write because of a quota, a policy or its content. A retry would not help.
 func IsDenied(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		isDeniedByAdmission(err)
+	if apierrors.IsForbidden(err) {
+		// So an API server answers for some seconds after its start, until it has the policies and webhooks.
+		return !strings.Contains(err.Error(), "not yet ready to handle request")
+	}
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || isDeniedByAdmission(err)
 }
 
 // isDeniedByAdmission reports whether an admission webhook or policy denied a write. Each chooses the code of its denial, such as 401 or 409.
