@@ -97,7 +97,8 @@ func obstacleOf(scene *scene, policy *appv1alpha1.ReleasePolicy) string {
 }
 
 // pace adds to a change what lets the pods of a paced release run, what pauses its rollout while a step waits, or what ends the pace. A
-// rollout that is held for another reason stays so, and the pause of a field or of OnDelete paces the release by itself.
+// rollout that is held for another reason stays so, as does the partition of a user who has ended a hold, and the pause of a field or of OnDelete
+// paces the release by itself.
 func (s *scene) pace(change *workloadpatch.Change, decision *decide.Decision) {
 	mark := s.Pace.Mark
 	if mark == nil || !s.Current {
@@ -111,7 +112,7 @@ func (s *scene) pace(change *workloadpatch.Change, decision *decide.Decision) {
 		return
 	}
 	held := workloadpatch.IsHeld(s.owner) && !slices.Contains(change.Unannotate, appv1alpha1.AnnotationHeld)
-	if partitioned, ok := s.kind.(workload.Partitioned); ok && !change.Pause && !held {
+	if partitioned, ok := s.kind.(workload.Partitioned); ok && !change.Pause && !held && s.Hold != decide.Overridden {
 		let := s.letFrom(decision)
 		if operations := partitioned.Let(s.owner, let, appv1alpha1.OriginalsOf(s.owner.GetAnnotations())); len(operations) > 0 {
 			change.Let = &let

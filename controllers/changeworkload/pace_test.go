@@ -20,10 +20,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -66,5 +69,18 @@ func TestObstacleOf(t *testing.T) {
 			policy.Status.Conditions = []metav1.Condition{{Type: "Gated", Status: row.gated}}
 			NewWithT(t).Expect(obstacleOf(seen, policy)).To(Equal(row.want))
 		})
+	}
+}
+
+// The end of the pace isn't stored yet.
+func TestPaceLeavesThePartitionOfAUserWhoEndedAHold(t *testing.T) {
+	set := &appsv1.StatefulSet{}
+	set.Spec.Replicas = ptr.To[int32](20)
+	set.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](10)}
+	for hold, want := range map[decide.Hold]*int32{decide.Overridden: nil, decide.HeldForStep: ptr.To[int32](5)} {
+		seen, change := &scene{kind: statefulset.Kind{}, owner: set}, workloadpatch.Change{}
+		seen.Current, seen.Desired, seen.Hold, seen.Pace.Mark = true, 20, hold, &appv1alpha1.Paced{Lever: "Partition"}
+		seen.pace(&change, &decide.Decision{Let: 5})
+		NewWithT(t).Expect(change.Let).To(Equal(want), string(hold))
 	}
 }

@@ -65,7 +65,8 @@ func (c Change) let(object client.Object, kind workload.Kind) []workload.Operati
 	return partitioned.Let(object, *c.Let, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 }
 
-// unpace removes the mark, and restores what was overwritten for it. For a rollout that stays held, it leaves that to the end of the hold.
+// unpace removes the mark, and restores what was overwritten for it. For a rollout that stays held, it leaves that to the end of the hold. A
+// user who has ended a hold set the partition.
 func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload.Pauser) []workload.Operation {
 	mark := markOf(object)
 	if mark == nil {
@@ -86,6 +87,8 @@ func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload
 		return operations
 	case mark.Lever == appv1alpha1.LeverGates && !mark.Rests && !c.Resume: // the pause of a user
 		return operations
+	case ok && c.isOverridden(object):
+		return operations
 	case ok:
 		return append(operations, partitioned.Let(object, decide.LetAll, originals)...)
 	case pauser.Paused(object):
@@ -96,8 +99,13 @@ func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload
 
 // staysHeld reports whether the rollout is held for another reason than its pace, and that doesn't end.
 func (c Change) staysHeld(object client.Object) bool {
-	_, overridden := c.Annotate[appv1alpha1.AnnotationHeld]
-	return IsHeld(object) && !c.Resume && !overridden && !slices.Contains(c.Unannotate, appv1alpha1.AnnotationHeld)
+	return IsHeld(object) && !c.Resume && !c.isOverridden(object) && !slices.Contains(c.Unannotate, appv1alpha1.AnnotationHeld)
+}
+
+// isOverridden reports whether a user has ended the hold of the present release.
+func (c Change) isOverridden(object client.Object) bool {
+	overridden := strconv.FormatInt(decide.ReleaseOf(object).Number, 10) + appv1alpha1.HeldOverridden
+	return c.Annotate[appv1alpha1.AnnotationHeld] == overridden || object.GetAnnotations()[appv1alpha1.AnnotationHeld] == overridden
 }
 
 // IsHeld reports whether the operator holds the rollout of the present release for another reason than its pace.

@@ -100,9 +100,12 @@ func TestApplyEndsAPace(t *testing.T) {
 			[]operation{unmark, later(`{"partition":3}`)}},
 		{"unless that ends as well", statefulset.Kind{}, set(kept, stopped, "4"), workloadpatch.Change{Unpace: true, Resume: true},
 			[]operation{unmark, {"add", partition, 3.0}}},
-		{"or a user has ended it", statefulset.Kind{}, set(kept, at, "4"), workloadpatch.Change{Unpace: true, Annotate: map[string]string{
+		{"or a user has ended it by a partition", statefulset.Kind{}, set(kept, at, "4"), workloadpatch.Change{Unpace: true, Annotate: map[string]string{
 			"altershield.defense.antgroup.com/held": "4-overridden",
-		}}, []operation{{"add", "/metadata/annotations/altershield.defense.antgroup.com~1held", "4-overridden"}, unmark, {"add", partition, 3.0}}},
+		}}, []operation{{"add", "/metadata/annotations/altershield.defense.antgroup.com~1held", "4-overridden"}, unmark}},
+		{"or ended it before", statefulset.Kind{}, set(kept, at, "4-overridden"), workloadpatch.Change{Unpace: true}, []operation{unmark}},
+		{"a user has ended the hold of an earlier release", statefulset.Kind{}, set(kept, at, "3-overridden"), workloadpatch.Change{Unpace: true},
+			[]operation{unmark, {"add", partition, 3.0}}},
 		{"a hold of an earlier release is void", statefulset.Kind{}, set(kept, at, "3"), workloadpatch.Change{Unpace: true},
 			[]operation{unmark, {"add", partition, 3.0}}},
 		{"a mark of an earlier release is void", statefulset.Kind{}, set(`{"release":3,"policy":"a/b","lever":"Partition"}`, at),
