@@ -111,8 +111,14 @@ func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
 	}
 	if !life.Ready {
 		life.Unready = unreadySince(pod)
+		life.Ready = isJustLetIn(pod)
 	}
 	return life
+}
+
+// isJustLetIn reports whether a pod that the operator's gate let in has yet to become ready, as its containers are: its kubelet hasn't seen that.
+func isJustLetIn(pod *corev1.Pod) bool {
+	return trueCondition(pod, corev1.ContainersReady) != nil && !letIn(pod).IsZero() && unreadySince(pod).Equal(letIn(pod))
 }
 
 // unreadySince returns when a pod stopped to be ready, zero where that is unknown. One that the operator's gate let in counts from then: until the

@@ -90,6 +90,10 @@ func letIn(ago time.Duration) lifeOption {
 	}
 }
 
+func containersReady(pod *corev1.Pod) {
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: "ContainersReady", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-8 * time.Minute))})
+}
+
 // started has a pod that was created ten minutes ago be started so long ago.
 func started(ago time.Duration) lifeOption {
 	return func(pod *corev1.Pod) { pod.Status.StartTime = ptr.To(metav1.NewTime(now.Add(-ago))) }
@@ -124,13 +128,17 @@ func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
 		"out of memory before, another one ended as it should since": {
 			living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute), besides(0, time.Minute)), 1, checks.Pod{}},
 		"not ready": {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
-		"let in, which the kubelet hasn't seen yet":        {living("a", lost(9*time.Minute), letIn(time.Second)), 0, checks.Pod{Unready: now.Add(-time.Second)}},
+		"let in, which the kubelet hasn't seen yet": {living("a", lost(9*time.Minute), letIn(time.Second)), 0, checks.Pod{Unready: now.Add(-time.Second)}},
+		"let in with ready containers, which it hasn't seen yet": {living("a", lost(9*time.Minute), letIn(time.Second), containersReady), 0,
+			checks.Pod{Ready: true, Unready: now.Add(-time.Second)}},
+		"not ready although its containers are": {living("a", lost(time.Minute), letIn(3*time.Minute), containersReady), 0,
+			checks.Pod{Unready: now.Add(-time.Minute)}},
 		"not ready since it was let in":                    {living("a", lost(9*time.Minute), letIn(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 		"not ready any more some time after it was let in": {living("a", lost(time.Minute), letIn(3*time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row.expected.Name, row.expected.UID, row.expected.Since, row.expected.Created = "a", "a", time.Unix(finish.Unix(), 0), finish.Add(-5*time.Minute)
-			row.expected.Ready = row.expected.Unready.IsZero()
+			row.expected.Ready = row.expected.Ready || row.expected.Unready.IsZero()
 			lives := decide.NewPods([]corev1.Pod{row.pod, living("unfinished")}, []appv1alpha1.PodSummary{since("a", row.restarts), since("gone", 0)})
 			NewWithT(t).Expect(lives).To(Equal([]checks.Pod{row.expected}))
 		})

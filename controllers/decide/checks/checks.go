@@ -42,7 +42,7 @@ type Pod struct {
 	Code               int32
 	// EndedAt is when a container ended last, RanAgain when it ran again, zero while it doesn't.
 	EndedAt, RanAgain time.Time
-	// Unready is when the pod stopped to be ready, zero for one that is.
+	// Unready is when the pod stopped to be ready, zero for one that is. It is set for one that is about to be, which the operator's gate let in.
 	Unready time.Time
 }
 
