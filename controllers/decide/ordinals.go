@@ -205,16 +205,9 @@ func ordinalOf(pod *corev1.Pod) int64 {
 	return number
 }
 
-// readyBy returns when a pod that isn't ready has had its time: from its creation, from when it stopped being ready, or from
-// when the operator's gate let it in.
+// readyBy returns when a pod that isn't ready has had its time: from its creation, or from when it stopped being ready.
 func (p *Patience) readyBy(pod *corev1.Pod) time.Time {
-	since := laterOf(p.begin(pod), letIn(pod))
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			since = laterOf(since, condition.LastTransitionTime.Time)
-		}
-	}
-	return p.end(since)
+	return p.end(laterOf(p.begin(pod), unreadySince(pod)))
 }
 
 // End returns the ordinal after the last one.

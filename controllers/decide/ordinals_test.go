@@ -197,6 +197,16 @@ func TestOrdinalsNextStuckCountsTimeSinceThePodWasLetIn(t *testing.T) {
 	NewWithT(t).Expect(fmt.Sprint(nameOf(next), wait)).To(Equal("40s"))
 }
 
+func TestOrdinalsNextStuckCountsTimeSinceContainersAtTheGateLostTheirReadiness(t *testing.T) {
+	pods := webPods("0a 1a 2a 3c!")
+	pods[3].Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "altershield.defense.antgroup.com/verified"}}
+	pods[3].Status.Conditions = append(pods[3].Status.Conditions, corev1.PodCondition{
+		Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-20 * time.Second)),
+	})
+	next, wait := rollingWeb().NextStuck(pods, false, decide.Patience{Threshold: time.Minute}, now)
+	NewWithT(t).Expect(fmt.Sprint(nameOf(next), wait)).To(Equal("40s"))
+}
+
 func TestOrdinalsStuckWait(t *testing.T) {
 	for _, row := range []struct {
 		name   string
