@@ -29,6 +29,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -512,7 +513,10 @@ func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) 
 	alone, older := pod.DeepCopy(), pod.DeepCopy()
 	alone.Name, alone.OwnerReferences = "alone", nil
 	older.Name, older.Labels["admission-webhook-altershield.antgroup.com/version"] = "older", "c6c45d23c098bdf181853a85b60b5d74"
-	for _, object := range []client.Object{record, pod, alone, older} {
+	numbered := older.DeepCopy()
+	numbered.Name, numbered.OwnerReferences = "numbered-0", []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "numbered", UID: "s-1", Controller: ptr.To(true)}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "numbered", UID: "s-1", OwnerReferences: owner}}
+	for _, object := range []client.Object{record, pod, alone, older, set, numbered} {
 		g.Expect(b.kube.Create(t.Context(), object)).To(Succeed())
 	}
 	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
@@ -534,6 +538,8 @@ func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) 
 
 	pod.Spec.SchedulingGates = nil
 	g.Expect(b.kube.Update(t.Context(), pod)).To(Succeed())
+	waits() // or nothing returns the pod for which its StatefulSet may wait
+	g.Expect(b.kube.Delete(t.Context(), numbered)).To(Succeed())
 	b.reconcile()
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
 	b.reconcile()

@@ -211,7 +211,7 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 	return resumed, errors.Join(failed...)
 }
 
-// paces reports whether releases of a kind that runs are still paced, or pods of the present ones wait at gates, as the cache shows. The controller of
+// paces reports whether releases of a kind that runs are still paced, or pods of the present ones, or of any in StatefulSets, wait at gates, as the cache shows. The controller of
 // ChangeWorkloads ends this while the kind runs, and nothing does afterwards.
 func (r *Reconciler) paces(ctx context.Context, running dynamic.State) (bool, error) {
 	if !running.Synced {
@@ -239,11 +239,21 @@ func (r *Reconciler) paces(ctx context.Context, running dynamic.State) (bool, er
 		if err != nil {
 			return false, fmt.Errorf("looking for the workload of pod %s: %w", client.ObjectKeyFromObject(&pods.Items[i]), err)
 		}
-		if owner != nil && owner.Version == decide.ReleaseOf(owner.Object).Version { // others are to be replaced
+		if owner != nil && (owner.Version == decide.ReleaseOf(owner.Object).Version || r.isReturned(&pods.Items[i])) { // others are to be replaced
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// isReturned reports whether a pod that hasn't started is to be returned to its StatefulSet, which may wait for it.
+func (r *Reconciler) isReturned(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || decide.Gated(pod) != decide.GateUnstarted {
+		return false
+	}
+	_, numbers := r.Kinds.Of(owner).(workload.Parker)
+	return numbers
 }
 
 func isOf(record *appv1alpha1.ChangeWorkload, kind workload.Kind) bool {
