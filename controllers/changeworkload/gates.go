@@ -105,7 +105,7 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 	pods, err := index.PodsOf(ctx, r.Client, record.Namespace, of)
 	for i := range pods {
 		version := pods[i].Labels[appv1alpha1.LabelVersion]
-		if isGated(pods[i]) && version != record.Spec.Reversion && r.numbering(&pods[i]) != nil &&
+		if decide.Gated(&pods[i]) == decide.GateUnstarted && version != record.Spec.Reversion && r.numbering(&pods[i]) != nil &&
 			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool {
 				return other.Spec.Reversion == version && other.Status.Pace != nil
 			}) {
