@@ -211,8 +211,8 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 	return resumed, errors.Join(failed...)
 }
 
-// paces reports whether releases of a kind that runs are still paced, or pods of the present ones, or of any in StatefulSets, wait at gates, as the cache shows. The controller of
-// ChangeWorkloads ends this while the kind runs, and nothing does afterwards.
+// paces reports whether releases of a kind that runs are still paced, or pods of the present ones, or of any in StatefulSets, wait at gates, as the
+// cache shows. The controller of ChangeWorkloads ends this while the kind runs, and nothing does afterwards.
 func (r *Reconciler) paces(ctx context.Context, running dynamic.State) (bool, error) {
 	if !running.Synced {
 		return false, nil
