@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -85,7 +86,9 @@ type Options struct {
 	// Namespace is the namespace of the OpsConfigInfo objects.
 	Namespace string
 	Clock     clock.PassiveClock
-	Metrics   prometheus.Registerer
+	// Agreed returns the current time, not ahead of the API server's.
+	Agreed  func() time.Time
+	Metrics prometheus.Registerer
 	// Delivery measures how releases are delivered.
 	Delivery *delivery.Metrics
 	// Tracer is nil if tracing is off.
@@ -210,7 +213,7 @@ func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Ma
 		"ChangeApproval": &changeapproval.Reconciler{Client: p.kube, Clock: p.Clock},
 		"ChangeFreeze":   &changefreeze.Reconciler{Client: p.kube, Clock: p.Clock, Namespace: p.Namespace},
 		"BreakGlass":     &breakglass.Reconciler{Client: p.kube, Clock: p.Clock},
-		"ChangeRecord":   &changerecord.Retention{Client: p.kube, Live: p.live, Settings: p.settings, Clock: p.Clock},
+		"ChangeRecord":   &changerecord.Retention{Client: p.kube, Live: p.live, Settings: p.settings, Agreed: p.Agreed},
 		"OpsConfigInfo":  &opsconfiginfo.Reconciler{Client: p.kube, Recorder: p.recorder, Clock: p.Clock, Namespace: p.Namespace},
 		"declared kinds": p.recorded("declared", p.Declared),
 	}

@@ -325,7 +325,7 @@ func TestRecordGivesUpInANamespaceThatIsDeleted(t *testing.T) {
 }
 
 func (b *bench) sweep() error {
-	retention := &changerecord.Retention{Client: b.writer.Client, Live: b.writer.Live, Settings: b.writer.Settings, Clock: b.clock}
+	retention := &changerecord.Retention{Client: b.writer.Client, Live: b.writer.Live, Settings: b.writer.Settings, Agreed: b.clock.Now}
 	result, err := retention.Reconcile(b.t.Context(), ctrl.Request{})
 	if err == nil {
 		NewWithT(b.t).Expect(result).To(Equal(ctrl.Result{RequeueAfter: time.Hour}))

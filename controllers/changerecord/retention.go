@@ -26,7 +26,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,7 +50,8 @@ type Retention struct {
 	// Live reads from the API server: ChangeRecords are not cached.
 	Live     client.Reader
 	Settings settings.Reader
-	Clock    clock.PassiveClock
+	// Agreed returns the current time, not ahead of the API server's: what is removed can't be brought back.
+	Agreed func() time.Time
 }
 
 // SetupWithManager adds the controller to the manager.
@@ -138,7 +138,7 @@ func (s *sweep) end(ctx context.Context) error {
 		stored[i] = decide.StoredRecord{Name: s.records[i].Name, Created: s.records[i].CreationTimestamp.Time}
 	}
 	s.records = nil
-	for _, name := range decide.ExpiredRecords(stored, s.keep, s.age, s.retention.Clock.Now()) {
+	for _, name := range decide.ExpiredRecords(stored, s.keep, s.age, s.retention.Agreed()) {
 		record, uid := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}, uids[name]
 		err := s.retention.Client.Delete(ctx, record, client.Preconditions{UID: &uid}, client.DisableReadYourWritesConsistency)
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package contact tracks since when the operator leads and reaches the API server.
+// Package contact tracks since when the operator leads and reaches the API server, and whether its clock is ahead of the API server's.
 package contact
 
 import (
@@ -39,6 +39,8 @@ type Contact struct {
 	since time.Time
 	// failing is when requests began to fail; zero while they succeed.
 	failing time.Time
+	// ahead is by how much the clock of the operator was ahead of the API server's at the last answer; negative for one that was behind.
+	ahead time.Duration
 }
 
 // New returns a Contact of an operator that doesn't lead yet.
@@ -70,12 +72,24 @@ func (c *Contact) Since() time.Time {
 // wall returns the current time without its monotonic reading.
 func (c *Contact) wall() time.Time { return c.clock.Now().Round(0) }
 
+// Agreed returns the current time by the clock of the operator, or by the API server's if that is behind: for deadlines after which something is
+// removed for good, which a clock that is set wrong must not end.
+func (c *Contact) Agreed() time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.wall().Add(-max(c.ahead, 0))
+}
+
 // Wrap observes the requests to the API server.
 func (c *Contact) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next, c} }
 
-func (c *Contact) note(answered bool) {
+// note takes whether the API server answered a request, and the time of the answer by its clock, zero if that is unknown.
+func (c *Contact) note(answered bool, at time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if !at.IsZero() {
+		c.ahead = c.wall().Sub(at)
+	}
 	switch now := c.clock.Now(); {
 	case !answered && c.failing.IsZero():
 		c.failing = now
@@ -95,8 +109,13 @@ type transport struct {
 // RoundTrip counts server errors as failures: an API server without etcd responds with them.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
-	t.contact.note(err == nil && response.StatusCode < http.StatusInternalServerError)
-	return response, err
+	if err != nil {
+		t.contact.note(false, time.Time{})
+		return response, err
+	}
+	at, _ := http.ParseTime(response.Header.Get("Date")) // zero without one
+	t.contact.note(response.StatusCode < http.StatusInternalServerError, at)
+	return response, nil
 }
 
 // WrappedRoundTripper lets client-go find the transport that holds the connections.

@@ -96,6 +96,39 @@ func TestContactSinceAfterTheClockWentBack(t *testing.T) {
 	g.Expect(contact.Since()).To(Equal(began.Add(-time.Hour)))
 }
 
+// What is removed for good isn't because the clock of the operator is ahead.
+func TestContactAgreed(t *testing.T) {
+	for name, row := range map[string]struct {
+		date   string
+		agreed time.Duration
+	}{
+		"the operator is ahead":                {"Sat, 21 Nov 2026 10:00:00 GMT", time.Minute},
+		"the operator is behind":               {"Sat, 28 Nov 2026 10:00:00 GMT", time.Hour + time.Minute},
+		"the API server doesn't tell its time": {"", time.Hour + time.Minute},
+		"nor what can't be read":               {"soon", time.Hour + time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			clock := clocktesting.NewFakePassiveClock(began.Add(time.Hour))
+			contact := New(clock)
+			asked, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://kubernetes", http.NoBody)
+			g.Expect(err).NotTo(HaveOccurred())
+			response, err := contact.Wrap(dated(row.date)).RoundTrip(asked)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(response.Body.Close()).To(Succeed())
+			clock.SetTime(began.Add(time.Hour + time.Minute))
+			g.Expect(contact.Agreed()).To(Equal(began.Add(row.agreed)))
+		})
+	}
+}
+
+// dated responds at a time of its own.
+type dated string
+
+func (d dated) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{"Date": {string(d)}}}, nil
+}
+
 // The times of pods have no monotonic reading. A deadline with one isn't on the clock of theirs any more once that was set.
 func TestContactSinceIsOnTheWallClock(t *testing.T) {
 	g := NewWithT(t)
@@ -104,6 +137,6 @@ func TestContactSinceIsOnTheWallClock(t *testing.T) {
 	g.Expect(contact.Start(t.Context())).To(Succeed())
 	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
 	contact.failing = time.Now().Add(-time.Minute)
-	contact.note(true)
+	contact.note(true, time.Time{})
 	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
 }
