@@ -60,8 +60,11 @@ func (r *Reconciler) steer(
 		return false, nil
 	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, scene.kind, scene.owner, change)
-	if written {
+	switch {
+	case written:
 		r.reportSteering(ctx, workload, scene, decision)
+	case scope.IsDenied(err): // and tried again
+		r.Recorder.Record(events.WorkloadNotWritten(scene.owner, workload, err))
 	}
 	return !written, err
 }

@@ -17,16 +17,21 @@ limitations under the License.
 package changeworkload
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientevents "k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -136,6 +141,38 @@ func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
 				_, found := deployment.Annotations["altershield.defense.antgroup.com/"+key]
 				g.Expect(found).To(Equal(slices.Contains(row.left, key)), key)
 			}
+		})
+	}
+}
+
+// A policy denies each update of a workload that doesn't comply, also one of the operator.
+func TestSteerTellsThatAWriteIsDenied(t *testing.T) {
+	policy := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: "Forbidden", Message: `admission webhook "owners.example.com" denied the request: no owner`}}
+	for name, row := range map[string]struct {
+		answer error
+		event  string
+	}{
+		"by a policy": {policy, "Warning WorkloadNotWritten release v2: it can't be suspended, held or let go on: " +
+			`patching Deployment default/sleep: admission webhook "owners.example.com" denied the request: no owner`},
+		"but not that it fails for a moment": {errors.New("the API server is away"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, deployment := NewWithT(t), sleepAt(t)
+			deployment.Generation = 7
+			kube := interceptor.NewClient(testkit.NewFake(t, deployment).(client.WithWatch), interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return row.answer
+				},
+			})
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
+			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
+			_, err := r.steer(t.Context(), workload, &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(),
+				Observation: decide.Observation{Current: true, OptedIn: true}}, decide.Decision{Suspend: true})
+			g.Expect(err).To(MatchError(row.answer), "it is tried again")
+			close(recorder.Events)
+			g.Expect(<-recorder.Events).To(Equal(row.event))
 		})
 	}
 }

@@ -213,6 +213,9 @@ const (
 	EventHistoryNotKept = "HistoryNotKept"
 	// EventRecordNotWritten on a workload reports that the ChangeRecord of a release could not be written.
 	EventRecordNotWritten = "RecordNotWritten"
+	// EventWorkloadNotWritten on a workload reports that the API server denied what the operator writes to it to suspend, hold or go on with a
+	// release.
+	EventWorkloadNotWritten = "WorkloadNotWritten"
 	// EventReleaseSucceeded on a Deployment reports that the release is verified.
 	EventReleaseSucceeded = "ReleaseSucceeded"
 	// EventReleaseSuspended on a Deployment reports that a pod failed and further releases are denied.

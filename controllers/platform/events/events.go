@@ -312,6 +312,11 @@ func RecordNotWritten(workload client.Object, released *appv1alpha1.ChangeWorklo
 	return event
 }
 
+// WorkloadNotWritten reports that the API server denied what the operator writes to a workload for its release.
+func WorkloadNotWritten(workload client.Object, released *appv1alpha1.ChangeWorkload, err error) Event {
+	return warning(workload, released, appv1alpha1.EventWorkloadNotWritten, "it can't be suspended, held or let go on: "+err.Error())
+}
+
 // NotificationsDropped reports that a receiver took some messages neither at once nor later.
 func NotificationsDropped(subscription *appv1alpha1.ChangeSubscription, count int, why string) Event {
 	return Event{

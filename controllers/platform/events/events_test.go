@@ -88,6 +88,8 @@ func TestEvent(t *testing.T) {
 			"release b: step 2 of 3: 4 of 5 pods passed"},
 		{events.NotificationsDropped(subscription, 2, "the receiver failed for 1h0m0s"), subscription, nil, "Warning", "NotificationsDropped", "Notify",
 			"2 of its events could not be delivered: the receiver failed for 1h0m0s"},
+		{events.WorkloadNotWritten(workload, released, broken), workload, released, "Warning", "WorkloadNotWritten", "Verify",
+			"release b: it can't be suspended, held or let go on: broken"},
 		{events.RecordNotWritten(workload, released, broken), workload, released, "Warning", "RecordNotWritten", "Keep", "release b: broken"},
 		{events.CheckFailed(workload, released, &failedHold), workload, released, "Warning", "CheckFailed", "Verify",
 			"release b: check smoke of VerificationPolicy shop/web failed, which only warns: Passed is Unknown"},
