@@ -396,6 +396,8 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 			s.decide()
 			reached := s.workload.Status.Pace.Step
 			g.Expect(reached).To(Equal(min(to, 3)))
+			s.decide()
+			g.Expect(s.workload.Status.Pace.WentOn).To(Equal(to), "a user sees that the request was met")
 			s.seen.Pace.Policy.Spec.Steps[reached-1].Percent = 80
 			for range 2 {
 				s.decide()
