@@ -159,7 +159,7 @@ func TestSteerTellsThatAWriteIsDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, deployment := NewWithT(t), sleepAt(t)
 			deployment.Generation = 7
-			kube := interceptor.NewClient(testkit.NewFake(t, deployment).(client.WithWatch), interceptor.Funcs{
+			kube := interceptor.NewClient(testkit.NewFake(t, deployment), interceptor.Funcs{
 				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 					return row.answer
 				},
