@@ -119,7 +119,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("loses its leader 20 times during 50 releases, and every release ends correctly", Label("slow"), losesItsLeaderAgainAndAgain)
 	It("recovers after its leader was killed without notice", isKilledOnTheSpot)
 	It("blocks nothing but releases in opted-in namespaces while it is down", isDown)
-	It("needs few resources at rest", rests)
+	It("needs few resources at rest", Label("slow"), rests)
 	It("has every permission that it needs, and none that it doesn't use", hasTheRightPermissions)
 	It("is removed, and leaves every workload running and deletable", isRemoved)
 })
