@@ -37,7 +37,7 @@ import (
 type access struct {
 	client client.Writer
 	clock  clock.PassiveClock
-	tokens *unknownTokens
+	tokens *reviewedTokens
 }
 
 const (
@@ -52,53 +52,57 @@ const (
 )
 
 func newAccess(client client.Writer, clock clock.PassiveClock) access {
-	return access{client: client, clock: clock, tokens: &unknownTokens{
-		reviews: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock),
-		until:   map[[sha256.Size]byte]time.Time{}, knownUntil: map[[sha256.Size]byte]time.Time{},
+	return access{client: client, clock: clock, tokens: &reviewedTokens{
+		reviews:  flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock),
+		outcomes: map[[sha256.Size]byte]review{},
 	}}
 }
 
-// unknownTokens limits the token reviews that unauthenticated callers can cause. It remembers the hashes of unknown and of accepted tokens for
-// a short time; the rate of reviews bounds their number.
-type unknownTokens struct {
+// reviewedTokens limits the token reviews that unauthenticated callers can cause. It remembers the hashes of tokens and the outcomes of their last
+// reviews for a short time; the rate of reviews bounds their number.
+type reviewedTokens struct {
 	reviews flowcontrol.PassiveRateLimiter
 
-	mutex             sync.Mutex
-	until, knownUntil map[[sha256.Size]byte]time.Time
+	mutex    sync.Mutex
+	outcomes map[[sha256.Size]byte]review
+}
+
+// review is the outcome of one, which counts until a time.
+type review struct {
+	known bool
+	until time.Time
+}
+
+// isUnknown reports whether a token was rejected lately.
+func (r *reviewedTokens) isUnknown(token string, now time.Time) bool {
+	last, counts := r.last(token, now)
+	return counts && !last.known
 }
 
 // mayReview reports whether a token may be reviewed now.
-func (u *unknownTokens) mayReview(token string, now time.Time) bool {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	return now.Before(u.knownUntil[sha256.Sum256([]byte(token))]) || u.reviews.TryAccept()
+func (r *reviewedTokens) mayReview(token string, now time.Time) bool {
+	last, counts := r.last(token, now)
+	return counts && last.known || r.reviews.TryAccept()
 }
 
-func (u *unknownTokens) has(token string, now time.Time) bool {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	return now.Before(u.until[sha256.Sum256([]byte(token))])
+// last returns the outcome of the last review of a token, and whether it still counts.
+func (r *reviewedTokens) last(token string, now time.Time) (last review, counts bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	last = r.outcomes[sha256.Sum256([]byte(token))]
+	return last, now.Before(last.until)
 }
 
-func (u *unknownTokens) add(token string, now time.Time) {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	hash := sha256.Sum256([]byte(token))
-	delete(u.knownUntil, hash)
-	remember(u.until, hash, now, unknownFor)
-}
-
-// accept remembers a token that was accepted.
-func (u *unknownTokens) accept(token string, now time.Time) {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	remember(u.knownUntil, sha256.Sum256([]byte(token)), now, knownFor)
-}
-
-// remember adds a hash for a time, and removes those whose time is over.
-func remember(hashes map[[sha256.Size]byte]time.Time, hash [sha256.Size]byte, now time.Time, lasts time.Duration) {
-	maps.DeleteFunc(hashes, func(_ [sha256.Size]byte, until time.Time) bool { return !now.Before(until) })
-	hashes[hash] = now.Add(lasts)
+// remember remembers the outcome of a review, and forgets those that don't count any more.
+func (r *reviewedTokens) remember(token string, known bool, now time.Time) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	lasts := unknownFor
+	if known {
+		lasts = knownFor
+	}
+	maps.DeleteFunc(r.outcomes, func(_ [sha256.Size]byte, last review) bool { return !now.Before(last.until) })
+	r.outcomes[sha256.Sum256([]byte(token))] = review{known, now.Add(lasts)}
 }
 
 // denial is the error of a request that the caller may not make, or must change.
@@ -156,7 +160,7 @@ func (a access) tokenOf(request *http.Request) (string, *denial) {
 	switch {
 	case !strings.EqualFold(scheme, "Bearer") || token == "":
 		return "", &denial{http.StatusUnauthorized, "the header Authorization must hold a bearer token of the cluster"}
-	case a.tokens.has(token, a.clock.Now()):
+	case a.tokens.isUnknown(token, a.clock.Now()):
 		return "", unknownToken()
 	}
 	return token, nil
@@ -178,11 +182,10 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 	if err := a.create(request.Context(), review); err != nil {
 		return authenticationv1.UserInfo{}, fmt.Errorf("reviewing a token: %w", err)
 	}
+	a.tokens.remember(token, review.Status.Authenticated, a.clock.Now())
 	if !review.Status.Authenticated {
-		a.tokens.add(token, a.clock.Now())
 		return authenticationv1.UserInfo{}, unknownToken()
 	}
-	a.tokens.accept(token, a.clock.Now())
 	return review.Status.User, nil
 }
 
