@@ -62,7 +62,7 @@ func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.
 	}
 	waiting, err := r.observeGates(ctx, record, result, revisions)
 	_, numbers := result.kind.(workload.Parker)
-	if !numbers && slices.ContainsFunc(waiting, func(pod corev1.Pod) bool { return r.numbering(&pod) != nil }) {
+	if !numbers && slices.ContainsFunc(waiting, func(pod corev1.Pod) bool { return r.Kinds.Snapshot().NumberedBy(&pod) != nil }) {
 		result.finishing = returnWait
 	}
 	return err
@@ -105,7 +105,7 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 	pods, err := index.PodsOf(ctx, r.Client, record.Namespace, of)
 	for i := range pods {
 		version := pods[i].Labels[appv1alpha1.LabelVersion]
-		if decide.Gated(&pods[i]) == decide.GateUnstarted && version != record.Spec.Reversion && r.numbering(&pods[i]) != nil &&
+		if decide.Gated(&pods[i]) == decide.GateUnstarted && version != record.Spec.Reversion && r.Kinds.Snapshot().NumberedBy(&pods[i]) != nil &&
 			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool {
 				return other.Spec.Reversion == version && other.Status.Pace != nil
 			}) {
@@ -200,7 +200,7 @@ func (r *Reconciler) replaceable(ctx context.Context, pods []corev1.Pod) ([]*cor
 	var found []*corev1.Pod
 	known := map[types.UID]decide.Ordinals{}
 	for i := range pods {
-		owner := r.numbering(&pods[i])
+		owner := r.Kinds.Snapshot().NumberedBy(&pods[i])
 		if owner == nil {
 			continue
 		}
@@ -215,18 +215,6 @@ func (r *Reconciler) replaceable(ctx context.Context, pods []corev1.Pod) ([]*cor
 		found = append(found, ordinals.PodsToReturn(pods[i:i+1])...)
 	}
 	return found, nil
-}
-
-// numbering returns the controller of a pod that numbers its pods, nil where it has none.
-func (r *Reconciler) numbering(pod *corev1.Pod) *metav1.OwnerReference {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil {
-		return nil
-	}
-	if _, numbers := r.Kinds.Snapshot().Of(owner).(workload.Parker); !numbers {
-		return nil
-	}
-	return owner
 }
 
 // liveOrdinals returns how a controller on the API server replaces its pods, as one that has observed nothing if it is gone.

@@ -248,12 +248,7 @@ func (r *Reconciler) paces(ctx context.Context, running dynamic.State) (bool, er
 
 // isReturned reports whether a pod that hasn't started is to be returned to its StatefulSet, which may wait for it.
 func (r *Reconciler) isReturned(pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || decide.Gated(pod) != decide.GateUnstarted {
-		return false
-	}
-	_, numbers := r.Kinds.Of(owner).(workload.Parker)
-	return numbers
+	return decide.Gated(pod) == decide.GateUnstarted && r.Kinds.NumberedBy(pod) != nil
 }
 
 func isOf(record *appv1alpha1.ChangeWorkload, kind workload.Kind) bool {

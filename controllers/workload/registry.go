@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,6 +87,18 @@ func (r Registry) Run(object client.Object) *decide.Run {
 // Of returns the kind in an owner reference, of any version; nil if it isn't under change control.
 func (r Registry) Of(owner *metav1.OwnerReference) Kind {
 	return r.ByGroupKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind())
+}
+
+// NumberedBy returns the controller of a pod that numbers its pods, as a StatefulSet does; nil where it has none.
+func (r Registry) NumberedBy(pod *corev1.Pod) *metav1.OwnerReference {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return nil
+	}
+	if _, numbers := r.Of(owner).(Parker); !numbers {
+		return nil
+	}
+	return owner
 }
 
 // ByGroupKind returns the kind of this name; nil where it isn't under change control.

@@ -57,6 +57,21 @@ func TestRegistryOf(t *testing.T) {
 	}
 }
 
+func TestRegistryNumberedBy(t *testing.T) {
+	kinds := workload.Registry{daemonset.Kind{}, statefulset.Kind{}}
+	for kind, numbers := range map[string]bool{"StatefulSet": true, "DaemonSet": false, "ReplicaSet": false, "": false} {
+		pod := &corev1.Pod{}
+		if kind != "" {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: "web", Controller: ptr.To(true)}}
+		}
+		owner := kinds.NumberedBy(pod)
+		NewWithT(t).Expect(owner != nil).To(Equal(numbers), kind)
+		if numbers {
+			NewWithT(t).Expect(owner.Name).To(Equal("web"))
+		}
+	}
+}
+
 func TestRegistryNamed(t *testing.T) {
 	g, kinds := NewWithT(t), workload.Registry{deployment.Kind{}, statefulset.Kind{}}
 	for _, name := range []string{"StatefulSet", "statefulset", "STATEFULSETS", "statefulsets", "statefulsets.apps"} {
