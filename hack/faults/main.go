@@ -42,43 +42,34 @@ func main() {
 	lab.Main("faults", func(ctx context.Context) error { return faults(ctx, opts, os.Stdout) })
 }
 
-// faults runs the matrix and writes the results. Its halves, without AlterShield Server and with it, run concurrently, each
-// on a control plane of its own.
+// faults runs the matrix and writes the results. The groups of scenarios run concurrently.
 func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 	if err := opts.validate(); err != nil {
 		return err
 	}
+	chosen, err := choose(opts, out)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	var halves []*half
 	defer func() {
-		for _, h := range halves {
-			if h.stopScraping != nil {
-				h.stopScraping()
-			}
-			err = errors.Join(err, h.Close(ctx))
+		for _, g := range chosen {
+			err = errors.Join(err, g.close(ctx))
 		}
 	}()
-	for _, checked := range []bool{false, true} {
-		h := &half{opts: opts, checked: checked, out: out}
-		if err := h.choose(); err != nil {
+	for _, g := range chosen {
+		if g.Lab, err = lab.Open(ctx, lab.Options{Manager: opts.manager, Config: opts.config, Log: out}); err != nil {
 			return err
 		}
-		if len(h.scenarios) == 0 {
-			continue
-		}
-		if h.Lab, err = lab.Open(ctx, lab.Options{Manager: opts.manager, Config: opts.config, Log: out}); err != nil {
-			return err
-		}
-		halves = append(halves, h)
 	}
-	running, both := errgroup.WithContext(ctx)
-	for _, h := range halves {
-		running.Go(func() error { return h.run(both) })
+	running, together := errgroup.WithContext(ctx)
+	for _, g := range chosen {
+		running.Go(func() error { return g.run(together) })
 	}
 	failure := running.Wait()
 	var results []result
-	for _, h := range halves {
-		results = append(results, h.results...)
+	for _, g := range chosen {
+		results = append(results, g.results...)
 	}
 	return errors.Join(failure, report(out, opts.out, results, time.Since(began)))
 }
@@ -106,7 +97,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.Func("only", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all", o.limit)
 	flags.IntVar(&o.share.every, "sample", 1, "run every `n`-th plan")
 	flags.IntVar(&o.share.part, "part", middle, "with --sample, the `number` of the part of all plans to run, from 0 to n-1, which are all of them; -1: the one in the middle")
-	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
+	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time on each control plane")
 }
 
 // limit limits the plans to some, and the scenarios to theirs.

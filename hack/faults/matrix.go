@@ -62,15 +62,15 @@ type run struct {
 
 // undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults, but for those that are alone. It
 // returns the positions of each.
-func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, error) {
+func (g *group) undisturbed(ctx context.Context) (map[string][]proxy.Position, error) {
 	var beside sync.WaitGroup
 	var alone []func()
 	ended := map[string]*[2]run{}
-	for name, scenario := range h.scenarios {
+	for name, scenario := range g.scenarios {
 		runs := &[2]run{}
 		ended[name] = runs
 		for i := range runs {
-			play := func() { runs[i] = h.play(ctx, name) }
+			play := func() { runs[i] = g.play(ctx, name) }
 			if scenario.isAlone() {
 				alone = append(alone, play)
 			} else {
@@ -89,15 +89,15 @@ func (h *half) undisturbed(ctx context.Context) (map[string][]proxy.Position, er
 			failures = errors.Join(failures, err)
 			continue // there is nothing to compare with
 		}
-		h.references[name] = state.NewReference(runs[0].state, runs[1].state)
+		g.references[name] = state.NewReference(runs[0].state, runs[1].state)
 		found[name] = positions(slices.Concat(runs[0].records, runs[1].records))
 	}
 	return found, failures
 }
 
 // play plays a scenario without a fault.
-func (h *half) play(ctx context.Context, name string) (played run) {
-	s := h.enter(plan{scenario: name})
+func (g *group) play(ctx context.Context, name string) (played run) {
+	s := g.enter(plan{scenario: name})
 	defer s.leave(ctx)
 	err := s.perform(ctx)
 	if err == nil {
@@ -107,38 +107,38 @@ func (h *half) play(ctx context.Context, name string) (played run) {
 		played.err = fmt.Errorf("playing %s undisturbed: %w", name, err)
 	}
 	if s.isAlone() {
-		played.records = h.api.Records(s.objects...)
+		played.records = g.api.Records(s.objects...)
 	} else {
-		played.records = slices.Concat(h.api.Records(s.namespace), h.calls.Records(s.namespace))
+		played.records = slices.Concat(g.api.Records(s.namespace), g.calls.Records(s.namespace))
 	}
 	return played
 }
 
 // try plays a scenario with the fault of a plan, and compares the end state.
-func (h *half) try(ctx context.Context, plan plan) result {
+func (g *group) try(ctx context.Context, plan plan) result {
 	tried, began := result{Plan: plan, Class: plan.class()}, time.Now()
-	s := h.enter(plan)
+	s := g.enter(plan)
 	defer s.leave(ctx)
 	if err := s.perform(ctx); err != nil {
 		tried.Differences = []string{err.Error()}
 	} else {
 		tried.Differences = s.compare(ctx, plan)
 	}
-	tried.Reached = s.struck || slices.ContainsFunc(s.ledgers(), h.api.Fired) || h.calls.Fired(s.namespace)
+	tried.Reached = s.struck || slices.ContainsFunc(s.ledgers(), g.api.Fired) || g.calls.Fired(s.namespace)
 	tried.Seconds = time.Since(began).Seconds()
 	return tried
 }
 
 // enter chooses a namespace for a scenario, and plans the fault of a plan in it.
-func (h *half) enter(plan plan) *stage {
+func (g *group) enter(plan plan) *stage {
 	s := &stage{
-		half: h, scenario: h.scenarios[plan.scenario], namespace: fmt.Sprintf("faults-%d", h.namespaces.Add(1)), name: workloadName,
-		trouble: plan.trouble, killed: h.keeper.kills.Load(),
+		group: g, scenario: g.scenarios[plan.scenario], namespace: fmt.Sprintf("faults-%d", g.namespaces.Add(1)), name: workloadName,
+		trouble: plan.trouble, killed: g.keeper.kills.Load(),
 	}
 	for _, ledger := range s.ledgers() {
-		h.api.Plan(ledger, plan.fault)
+		g.api.Plan(ledger, plan.fault)
 	}
-	h.calls.Plan(s.namespace, plan.fault)
+	g.calls.Plan(s.namespace, plan.fault)
 	return s
 }
 
@@ -220,7 +220,7 @@ func rests(ctx context.Context, what string, changes func(context.Context) (bool
 }
 
 // all tries plans, several at a time, and prints those that fail.
-func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
+func (g *group) all(ctx context.Context, plans []plan, parallel int) []result {
 	var mutex sync.Mutex
 	var results []result
 	var running errgroup.Group
@@ -230,13 +230,13 @@ func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 			break
 		}
 		running.Go(func() error {
-			tried := h.try(ctx, next)
+			tried := g.try(ctx, next)
 			mutex.Lock()
 			defer mutex.Unlock()
 			results = append(results, tried)
-			h.tell(tried)
+			g.tell(tried)
 			if len(results)%progressEvery == 0 {
-				fmt.Fprintf(h.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
+				fmt.Fprintf(g.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
 			}
 			return nil
 		})
@@ -248,46 +248,46 @@ func (h *half) all(ctx context.Context, plans []plan, parallel int) []result {
 	// Plans that ended differently beside others are repeated alone: the faults of neighbours kill the same manager, and slow it down.
 	for i := range results {
 		if len(results[i].Differences) > 0 && ctx.Err() == nil {
-			results[i] = h.try(ctx, results[i].Plan)
+			results[i] = g.try(ctx, results[i].Plan)
 			results[i].Again = true
-			h.tell(results[i])
+			g.tell(results[i])
 		}
 	}
 	return results
 }
 
-func (h *half) tell(tried result) {
+func (g *group) tell(tried result) {
 	switch {
 	case len(tried.Differences) > 0:
-		fmt.Fprintf(h.out, "FAILED %s after %.1fs\n", tried.Plan, tried.Seconds)
-		showDifferences(h.out, tried.Differences)
+		fmt.Fprintf(g.out, "FAILED %s after %.1fs\n", tried.Plan, tried.Seconds)
+		showDifferences(g.out, tried.Differences)
 	case tried.Again:
-		fmt.Fprintf(h.out, "alone it ends like an undisturbed run: %s\n", tried.Plan)
+		fmt.Fprintf(g.out, "alone it ends like an undisturbed run: %s\n", tried.Plan)
 	}
 }
 
 // disturb plays scenarios at once while the view of one resource is disturbed: the manager watches a resource once for all
 // namespaces.
-func (h *half) disturb(ctx context.Context, scenarios []string, disturbance proxy.Disturbance) []result {
+func (g *group) disturb(ctx context.Context, scenarios []string, disturbance proxy.Disturbance) []result {
 	var plans []plan
 	for _, name := range scenarios {
 		plans = append(plans, plan{scenario: name, disturbance: disturbance})
 	}
-	h.api.Disturb(disturbance)
-	h.nudge(ctx)
-	results := h.all(ctx, plans, len(plans))
+	g.api.Disturb(disturbance)
+	g.nudge(ctx)
+	results := g.all(ctx, plans, len(plans))
 	for i := range results {
-		results[i].Reached = h.api.Disturbed() > 0
+		results[i].Reached = g.api.Disturbed() > 0
 	}
-	h.api.Disturb(proxy.Disturbance{})
+	g.api.Disturb(proxy.Disturbance{})
 	return results
 }
 
 // nudge changes a setting without effect here, so that settings have an event, too.
-func (h *half) nudge(ctx context.Context) {
+func (g *group) nudge(ctx context.Context) {
 	setting := &appv1alpha1.OpsConfigInfo{}
 	setting.Namespace, setting.Name = appv1alpha1.SystemNamespace, appv1alpha1.ConfigRefusal
 	remark := fmt.Sprintf(`{"spec":{"remark":%q}}`, time.Now().Format(time.RFC3339Nano))
 	// Without the event the plan counts as not reached.
-	_ = h.Kube.Patch(ctx, setting, client.RawPatch("application/merge-patch+json", []byte(remark)))
+	_ = g.Kube.Patch(ctx, setting, client.RawPatch("application/merge-patch+json", []byte(remark)))
 }

@@ -245,12 +245,8 @@ func showDifferences(out io.Writer, differences []string) {
 }
 
 // checkLog copies the manager's log to the results. It returns an error if the manager has crashed.
-func (h *half) checkLog(path string) error {
-	kept := strings.TrimSuffix(h.opts.out, ".json")
-	if h.checked {
-		kept += "-server"
-	}
-	_, crashes, err := lab.KeepLog(path, kept+".log")
+func (g *group) checkLog(path string) error {
+	_, crashes, err := lab.KeepLog(path, strings.TrimSuffix(g.opts.out, ".json")+"-"+g.name+".log")
 	if len(crashes) > 0 {
 		return fmt.Errorf("the manager crashed %d times: %s", len(crashes), crashes[0])
 	}

@@ -157,20 +157,29 @@ func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 	g.Expect(parsed("--only=walkthrough")).To(MatchError(ContainSubstring("is not a plan")))
 }
 
-func TestChooseTakesTheNamedScenarios(t *testing.T) {
+func TestChooseTakesTheNamedScenariosInTheirGroups(t *testing.T) {
 	var limited options
 	NewWithT(t).Expect(limited.limit("park/delete pods#1/500,server/patch pods#1/500")).To(Succeed())
 	for _, row := range []struct {
 		opts   options
-		chosen []string
+		chosen map[string][]string
 	}{
-		{options{}, []string{"checks", "checks-asked", "checks-blind", "checks-compared", "crash", "daemonset", "declared", "first-nodes", "freeze", "held", "late", "notify", "park", "park-on-fail", "rollback", "statefulset", "steps", "steps-before", "steps-nodes", "steps-partition", "stuck", "thaw", "undeclared", "undo", "walkthrough"}},
-		{options{scenarios: []string{"park", "statefulset", "server"}}, []string{"park", "statefulset"}},
-		{limited, []string{"park"}},
+		{options{}, map[string][]string{
+			"deployments": {"checks-asked", "crash", "freeze", "held", "late", "notify", "rollback", "steps", "steps-before", "stuck", "thaw", "undo", "walkthrough"},
+			"kinds":       {"daemonset", "declared", "first-nodes", "park", "park-on-fail", "statefulset", "steps-nodes", "steps-partition", "undeclared"},
+			"metrics":     {"checks", "checks-blind", "checks-compared"},
+			"server":      {"repair", "server", "steps-order"},
+		}},
+		{options{scenarios: []string{"park", "statefulset", "server"}}, map[string][]string{"kinds": {"park", "statefulset"}, "server": {"server"}}},
+		{limited, map[string][]string{"kinds": {"park"}, "server": {"server"}}},
 	} {
-		g, h := NewWithT(t), &half{opts: row.opts}
-		g.Expect(h.choose()).To(Succeed())
-		g.Expect(slices.Sorted(maps.Keys(h.scenarios))).To(Equal(row.chosen))
+		g, found := NewWithT(t), map[string][]string{}
+		chosen, err := choose(row.opts, io.Discard)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, group := range chosen {
+			found[group.name] = slices.Sorted(maps.Keys(group.scenarios))
+		}
+		g.Expect(found).To(Equal(row.chosen))
 	}
 }
 
@@ -240,12 +249,12 @@ func TestShowDifferencesShowsTheFirstOfMany(t *testing.T) {
 	g.Expect(printed.String()).To(HaveSuffix("    l\n    and 2 more\n"))
 }
 
-func TestCheckLogFailsAfterACrashAndKeepsTheLogOfEachHalf(t *testing.T) {
+func TestCheckLogFailsAfterACrashAndKeepsTheLogOfEachGroup(t *testing.T) {
 	g, dir := NewWithT(t), t.TempDir()
 	log := filepath.Join(dir, "manager.log")
 	g.Expect(os.WriteFile(log, []byte("panic: nil map\n"), 0o600)).To(Succeed())
 	out := options{out: filepath.Join(dir, "bin", "faults.json")}
-	g.Expect((&half{opts: out}).checkLog(log)).To(MatchError("the manager crashed 1 times: line 1 of " + filepath.Join(dir, "bin", "faults.log") + ": panic: nil map"))
-	g.Expect((&half{checked: true, opts: out}).checkLog(log)).To(MatchError(ContainSubstring("faults-server.log")))
-	g.Expect((&half{opts: out}).checkLog(filepath.Join(dir, "absent"))).To(MatchError(ContainSubstring("keeping the manager's log")))
+	g.Expect((&group{name: "kinds", opts: out}).checkLog(log)).To(MatchError("the manager crashed 1 times: line 1 of " + filepath.Join(dir, "bin", "faults-kinds.log") + ": panic: nil map"))
+	g.Expect((&group{name: "server", opts: out}).checkLog(log)).To(MatchError(ContainSubstring("faults-server.log")))
+	g.Expect((&group{name: "kinds", opts: out}).checkLog(filepath.Join(dir, "absent"))).To(MatchError(ContainSubstring("keeping the manager's log")))
 }

@@ -20,12 +20,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,19 +50,19 @@ const stuckAfter = 8 * time.Second
 const preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
 
 // start starts the proxies, and the manager behind them.
-func (h *half) start(ctx context.Context) error {
-	watched, err := cache.New(h.Plane.Config(), cache.Options{Scheme: h.Kube.Scheme(), DefaultTransform: cache.TransformStripManagedFields()})
+func (g *group) start(ctx context.Context) error {
+	watched, err := cache.New(g.Plane.Config(), cache.Options{Scheme: g.Kube.Scheme(), DefaultTransform: cache.TransformStripManagedFields()})
 	if err != nil {
 		return fmt.Errorf("watching the control plane: %w", err)
 	}
 	go func() { _ = watched.Start(ctx) }() // ends with the context
 	watched.WaitForCacheSync(ctx)
-	h.watched = watched
-	through, err := h.proxyAPI(ctx)
+	g.watched = watched
+	through, err := g.proxyAPI(ctx)
 	if err != nil {
 		return err
 	}
-	address, err := h.called(ctx)
+	address, err := g.called(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,56 +70,56 @@ func (h *half) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("parsing the address that the manager calls: %w", err)
 	}
-	h.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: proxy.Call, Kill: h.keeper.kill})
-	if err := errors.Join(h.permit(ctx, "pod-deletion"), h.permit(ctx, "job-creation")); err != nil {
+	g.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: proxy.Call, Kill: g.keeper.kill})
+	if err := errors.Join(g.permit(ctx, "pod-deletion"), g.permit(ctx, "job-creation")); err != nil {
 		return err
 	}
 	var args []string
-	if h.checked {
-		address, err := lab.ServeHTTP(ctx, h.calls, lab.AnyPort, "")
+	if g.name == serverGroup {
+		address, err := lab.ServeHTTP(ctx, g.calls, lab.AnyPort, "")
 		if err != nil {
 			return err
 		}
 		args = []string{"--altershield-address=http://" + address}
 	}
-	if err := h.StartOperator(ctx, func(options *operator.Options) {
+	if err := g.StartOperator(ctx, func(options *operator.Options) {
 		options.Through = through
 		options.Args = append(options.Args, args...)
 	}); err != nil {
 		return err
 	}
-	h.keeper.operator = h.Operator
-	if h.checked {
-		address, err := lab.ServeHTTP(ctx, relay{ctx, h.Operator.CallbackURL()}, lab.AnyPort, "")
+	g.keeper.operator = g.Operator
+	if g.name == serverGroup {
+		address, err := lab.ServeHTTP(ctx, relay{ctx, g.Operator.CallbackURL()}, lab.AnyPort, "")
 		if err != nil {
 			return err
 		}
-		h.Server.SetCallbackURL("http://" + address)
+		g.Server.SetCallbackURL("http://" + address)
 	}
-	if err := h.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
+	if err := g.Apply(ctx, webapp.Manifest, cluster.WebhookEndpoint{}); err != nil {
 		return err
 	}
-	go webapp.Controller{Kube: h.Kube, As: h.keeper.asUser}.Run(ctx)
+	go webapp.Controller{Kube: g.Kube, As: g.keeper.asUser}.Run(ctx)
 	var kinds []workload.Kind
-	for _, scenario := range h.scenarios {
+	for _, scenario := range g.scenarios {
 		kinds = append(kinds, scenario.kind)
 	}
-	return errors.Join(h.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), h.Enforced(ctx, kinds...))
+	return errors.Join(g.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), g.Enforced(ctx, kinds...))
 }
 
 // permit grants the manager the permissions of a component.
-func (h *half) permit(ctx context.Context, component string) error {
-	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", component, "role.yaml"))
+func (g *group) permit(ctx context.Context, component string) error {
+	role, err := os.ReadFile(filepath.Join(g.opts.config, "..", "components", component, "role.yaml"))
 	if err != nil {
 		return fmt.Errorf("reading the role of the component %s: %w", component, err)
 	}
-	return h.Apply(ctx, role, cluster.WebhookEndpoint{})
+	return g.Apply(ctx, role, cluster.WebhookEndpoint{})
 }
 
 // usable waits until an object is what the manager makes of a usable one. Fields that the manager removes keep their values here.
-func (h *half) usable(ctx context.Context, object client.Object, is func() error) error {
+func (g *group) usable(ctx context.Context, object client.Object, is func() error) error {
 	return until(ctx, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
-		if err := h.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		if err := g.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		return is()
@@ -130,51 +128,51 @@ func (h *half) usable(ctx context.Context, object client.Object, is func() error
 
 // called starts what the manager calls beside the API server, and returns its address: the test server, or a Prometheus that scrapes the pods of
 // the control plane.
-func (h *half) called(ctx context.Context) (address string, err error) {
-	if h.checked {
+func (g *group) called(ctx context.Context) (address string, err error) {
+	if g.name == serverGroup {
 		// Deadlocks at the server are random: the same call would have another position in each run.
-		err := h.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
-		return h.ServerURL, err
+		err := g.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
+		return g.ServerURL, err
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
+	if g.name != metricsGroup {
 		return "", nil
 	}
-	programs, err := prometheus.Ensure(ctx, h.out)
+	programs, err := prometheus.Ensure(ctx, g.out)
 	if err != nil {
 		return "", err
 	}
 	// A scrape that takes too long ends all series, so the pods are watched.
-	metrics, err := lab.ServeHTTP(ctx, prometheus.Metrics(h.watched), lab.AnyPort, "")
+	metrics, err := lab.ServeHTTP(ctx, prometheus.Metrics(g.watched), lab.AnyPort, "")
 	if err != nil {
 		return "", err
 	}
-	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, metrics)
+	address, g.stopScraping, err = programs.StartScraping(ctx, g.dir, metrics)
 	return address, err
 }
 
 // proxyAPI starts the proxy in front of the API server.
-func (h *half) proxyAPI(ctx context.Context) (through *cluster.APIEndpoint, err error) {
-	h.dir = filepath.Join(filepath.Dir(h.Plane.Kubeconfig()), "faults")
-	if h.authority, err = cluster.NewServingCert(h.dir); err != nil {
+func (g *group) proxyAPI(ctx context.Context) (through *cluster.APIEndpoint, err error) {
+	g.dir = filepath.Join(filepath.Dir(g.Plane.Kubeconfig()), "faults")
+	if g.authority, err = cluster.NewServingCert(g.dir); err != nil {
 		return nil, err
 	}
-	target, err := url.Parse(h.Plane.Config().Host)
+	target, err := url.Parse(g.Plane.Config().Host)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the address of the API server: %w", err)
 	}
 	// The proxy has no client certificate: the API server authenticates the token of the client.
-	unknown := rest.AnonymousClientConfig(h.Plane.Config())
+	unknown := rest.AnonymousClientConfig(g.Plane.Config())
 	unknown.DisableCompression = true
 	transport, err := rest.TransportFor(unknown)
 	if err != nil {
 		return nil, fmt.Errorf("trusting the API server: %w", err)
 	}
-	h.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: h.keeper.kill, Transport: transport})
-	address, err := lab.ServeHTTP(ctx, h.api, lab.AnyPort, h.dir)
+	g.api = proxy.New(proxy.Options{Target: target, IsWrite: proxy.KubernetesWrite, Kill: g.keeper.kill, Transport: transport})
+	address, err := lab.ServeHTTP(ctx, g.api, lab.AnyPort, g.dir)
 	if err != nil {
 		return nil, err
 	}
-	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: h.authority}, h.inject(ctx)
+	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: g.authority}, g.inject(ctx)
 }
 
 // keeper kills and restarts the manager. Users write nothing meanwhile, because releases that bypass the webhooks aren't tested here.

@@ -119,6 +119,19 @@ func ofDeployments() []scenario {
 	}
 }
 
+// group returns the name of its group.
+func (s scenario) group() string {
+	switch {
+	case s.checked:
+		return serverGroup
+	case s.measured:
+		return metricsGroup
+	case s.declared || s.kind != nil:
+		return kindsGroup
+	}
+	return deploymentsGroup
+}
+
 // isAlone reports whether its runs are alone, because they change what others share.
 func (s scenario) isAlone() bool { return len(s.objects) > 0 }
 
@@ -183,11 +196,11 @@ const lockLength = time.Hour
 
 // thawedInTurn returns an error if both releases were on their way at a time. Which of them is first depends on when they were parked.
 func thawedInTurn(ctx context.Context, s *stage) error {
-	own, err := s.current(ctx)
+	own, err := s.current(ctx, s.Kube)
 	if err != nil {
 		return err
 	}
-	other, err := s.beside().current(ctx)
+	other, err := s.beside().current(ctx, s.Kube)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ const (
 
 // stage is the namespace of a scenario.
 type stage struct {
-	*half
+	*group
 	scenario
 	namespace string
 	// name is that of the workload.
@@ -79,18 +79,18 @@ type seen struct {
 
 // awaits waits until something holds for the workload and its record.
 func awaits(what string, holds func(context.Context, seen) error) step {
-	return func(ctx context.Context, s *stage) error { return until(ctx, what, s.now(holds)) }
+	return func(ctx context.Context, s *stage) error { return until(ctx, what, s.now(s.watched, holds)) }
 }
 
 // acts does something with the workload and its record as a user.
 func acts(what string, act func(context.Context, seen) error) step {
-	return func(ctx context.Context, s *stage) error { return s.write(ctx, what, s.now(act)) }
+	return func(ctx context.Context, s *stage) error { return s.write(ctx, what, s.now(s.Kube, act)) }
 }
 
-// now calls a function with the workload and the record of its current release.
-func (s *stage) now(call func(context.Context, seen) error) func(context.Context) error {
+// now calls a function with the workload and the record of its current release. Those who wait read what is watched, those who write read live.
+func (s *stage) now(from client.Reader, call func(context.Context, seen) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		seen, err := s.current(ctx)
+		seen, err := s.current(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -182,13 +182,13 @@ func (s *stage) beside() *stage {
 }
 
 // current returns the workload and the record of its current release.
-func (s *stage) current(ctx context.Context) (seen, error) {
+func (s *stage) current(ctx context.Context, from client.Reader) (seen, error) {
 	now := seen{s, s.kind.New(), &appv1alpha1.ChangeWorkload{}}
-	if err := s.Kube.Get(ctx, s.key(s.name), now.object); err != nil {
+	if err := from.Get(ctx, s.key(s.name), now.object); err != nil {
 		return seen{}, err
 	}
 	release := decide.ReleaseOf(now.object)
-	if err := s.Kube.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), now.record); err != nil {
+	if err := from.Get(ctx, s.key(workload.RecordName(s.kind, s.name, release.Version)), now.record); err != nil {
 		return seen{}, err
 	}
 	if now.record.Spec.Release != release.Number || now.record.Status.ObservedRelease != release.Number {
@@ -201,7 +201,7 @@ func (s *stage) current(ctx context.Context) (seen, error) {
 func verified(release int64) step {
 	return awaits(fmt.Sprintf("the success of release %d", release), func(ctx context.Context, s seen) error {
 		var all appv1alpha1.ChangeWorkloadList
-		if err := s.Kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
+		if err := s.watched.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
 		all.Items = slices.DeleteFunc(all.Items, func(one appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&one, s.object) })
@@ -218,7 +218,7 @@ func verified(release int64) step {
 // batches would get higher numbers.
 func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
-	if err := s.Kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
+	if err := s.watched.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 		return err
 	}
 	ours := strings.TrimSuffix(record.Name, record.Spec.Reversion)

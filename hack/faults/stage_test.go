@@ -37,7 +37,7 @@ import (
 
 // stageOf returns the stage of a workload on a control plane.
 func stageOf(kube client.WithWatch, kind workload.Kind) *stage {
-	return &stage{half: &half{Lab: &lab.Lab{Kube: kube}, keeper: &keeper{}}, scenario: scenario{kind: kind}, namespace: "shop", name: workloadName}
+	return &stage{group: &group{Lab: &lab.Lab{Kube: kube}, keeper: &keeper{}}, scenario: scenario{kind: kind}, namespace: "shop", name: workloadName}
 }
 
 // struck returns the result of a trouble that strikes a Deployment.
@@ -96,7 +96,7 @@ func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
 		},
 	).Build()
 	s := stageOf(kube, statefulset.Kind{})
-	now, err := s.current(t.Context())
+	now, err := s.current(t.Context(), kube)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(now.object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))
 	g.Expect(now.record.Name).To(Equal("statefulsets.web--x--a"))

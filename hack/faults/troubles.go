@@ -195,8 +195,8 @@ func createInjected(ctx context.Context, s *stage) error {
 }
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
-func (h *half) inject(ctx context.Context) error {
-	address, err := lab.ServeHTTP(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, lab.AnyPort, h.dir)
+func (g *group) inject(ctx context.Context) error {
+	address, err := lab.ServeHTTP(ctx, &admission.Webhook{Handler: admission.HandlerFunc(injector)}, lab.AnyPort, g.dir)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (h *half) inject(ctx context.Context) error {
 		ObjectMeta: metav1.ObjectMeta{Name: injectorName},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name:                    "injector.faults.altershield.io",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + address), CABundle: h.authority},
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + address), CABundle: g.authority},
 			ObjectSelector:          &metav1.LabelSelector{MatchLabels: map[string]string{injectLabel: "true"}},
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			ReinvocationPolicy:      ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
@@ -215,13 +215,13 @@ func (h *half) inject(ctx context.Context) error {
 			}},
 		}},
 	}
-	if err := h.Kube.Create(ctx, configuration); err != nil {
+	if err := g.Kube.Create(ctx, configuration); err != nil {
 		return fmt.Errorf("installing the webhook %s: %w", injectorName, err)
 	}
 	return until(ctx, "an answer of the webhook "+injectorName, func(ctx context.Context) error {
 		probe := lab.Deployment(metav1.NamespaceDefault, workloadName, 0)
 		probe.Labels[injectLabel] = "true"
-		if err := h.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
+		if err := g.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
 			return err
 		}
 		return expect(probe.Spec.Template.Annotations[injectedAnnotation] != "", "it isn't called")
