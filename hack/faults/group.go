@@ -36,20 +36,14 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
 )
 
-// The groups of scenarios, by the names of their logs.
-const (
-	serverGroup      = "server"
-	metricsGroup     = "metrics"
-	kindsGroup       = "kinds"
-	deploymentsGroup = "deployments"
-)
-
-// group is a group of scenarios, which are played on a control plane of their own: a kill or a disturbed view affects all scenarios
-// on the same one, and they wait for each other then.
+// group plays a group of scenarios on a control plane of its own: a kill or a disturbed view affects all scenarios on the same one, and they wait for
+// each other then.
 type group struct {
 	name string
 	opts options
 	out  io.Writer
+	// viewsFirst is set for every second group: views mostly wait, while the writes of others keep the processors busy.
+	viewsFirst bool
 	// scenarios are those to play.
 	scenarios map[string]scenario
 	*lab.Lab
@@ -76,7 +70,6 @@ func choose(opts options, out io.Writer) (chosen []*group, err error) {
 		if !selects(opts.scenarios, known.name) {
 			continue
 		}
-		name := known.group()
 		switch {
 		case known.declared:
 			if known.kind, err = webapp.Kind(); err != nil {
@@ -85,11 +78,11 @@ func choose(opts options, out io.Writer) (chosen []*group, err error) {
 		case known.kind == nil:
 			known.kind = deployment.Kind{}
 		}
-		if groups[name] == nil {
-			groups[name] = &group{name: name, opts: opts, out: out, scenarios: map[string]scenario{}, references: map[string]state.Reference{}}
-			chosen = append(chosen, groups[name])
+		if groups[known.group] == nil {
+			groups[known.group] = &group{name: known.group, viewsFirst: len(chosen)%2 == 1, opts: opts, out: out, scenarios: map[string]scenario{}, references: map[string]state.Reference{}}
+			chosen = append(chosen, groups[known.group])
 		}
-		groups[name].scenarios[known.name] = known
+		groups[known.group].scenarios[known.name] = known
 	}
 	return chosen, nil
 }
@@ -121,7 +114,6 @@ func (g *group) run(ctx context.Context) error {
 	return errors.Join(err, context.Cause(ctx), g.checkLog(log))
 }
 
-// tryAll begins with writes in one group and with views in the others: writes keep the processors busy, views mostly wait.
 func (g *group) tryAll(ctx context.Context) error {
 	written, err := g.undisturbed(ctx)
 	if err != nil {
@@ -150,12 +142,12 @@ func (g *group) tryAll(ctx context.Context) error {
 		g.tryOnly(ctx)
 		return nil
 	}
-	if g.name != deploymentsGroup {
+	if g.viewsFirst {
 		g.tryViews(ctx)
 	}
 	g.tryWrites(ctx, "errors", errs, g.opts.parallel)
 	g.tryWrites(ctx, "kills", kills, g.opts.parallel)
-	if g.name == deploymentsGroup {
+	if !g.viewsFirst {
 		g.tryViews(ctx)
 	}
 	g.tryWrites(ctx, "errors and kills alone", alone, 1)

@@ -165,9 +165,9 @@ func TestChooseTakesTheNamedScenariosInTheirGroups(t *testing.T) {
 		chosen map[string][]string
 	}{
 		{options{}, map[string][]string{
-			"deployments": {"checks-asked", "crash", "freeze", "held", "late", "notify", "rollback", "steps", "steps-before", "stuck", "thaw", "undo", "walkthrough"},
+			"deployments": {"checks", "checks-asked", "checks-blind", "checks-compared", "crash", "held", "late", "notify", "rollback", "stuck", "walkthrough"},
+			"policies":    {"freeze", "steps", "steps-before", "thaw", "undo"},
 			"kinds":       {"daemonset", "declared", "first-nodes", "park", "park-on-fail", "statefulset", "steps-nodes", "steps-partition", "undeclared"},
-			"metrics":     {"checks", "checks-blind", "checks-compared"},
 			"server":      {"repair", "server", "steps-order"},
 		}},
 		{options{scenarios: []string{"park", "statefulset", "server"}}, map[string][]string{"kinds": {"park", "statefulset"}, "server": {"server"}}},

@@ -67,6 +67,12 @@ func ofRollouts() []scenario {
 			slowRelease, ready(1), ready(1), ready(1), replaced, failed(3), suspended(2), held,
 			change(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
 			parked, repairedSet, verified(3))},
+		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
+		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
+		// A release in steps of a StatefulSet fails after its first step, and is parked by its policy.
+		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
+			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
+			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
 		// A release of a DaemonSet starts on one node, where its pod passes, and goes on to the others.
 		{name: "first-nodes", kind: daemonset.Kind{}, play: inTurn(
 			createDaemonSet(map[string]string{appv1alpha1.AnnotationFirstNodes: corev1.LabelHostname + "=node-1"}), verified(1), secondRelease, verified(2))},

@@ -20,10 +20,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,7 +136,7 @@ func (g *group) called(ctx context.Context) (address string, err error) {
 		err := g.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1})
 		return g.ServerURL, err
 	}
-	if g.name != metricsGroup {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(g.scenarios)), func(s scenario) bool { return s.measured }) {
 		return "", nil
 	}
 	programs, err := prometheus.Ensure(ctx, g.out)

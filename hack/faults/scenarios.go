@@ -33,9 +33,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
-	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
-	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -45,8 +42,8 @@ type scenario struct {
 	// kind is the kind of the workload, which is chosen with the scenario if it is a Deployment, or is declared: a WebApp.
 	kind     workload.Kind
 	declared bool
-	// checked reports whether AlterShield Server checks the releases.
-	checked bool
+	// group is the name of its group.
+	group string
 	// measured reports whether checks look at metrics of the pods.
 	measured bool
 	play     step
@@ -57,17 +54,28 @@ type scenario struct {
 	objects []string
 }
 
-func scenarios() []scenario {
-	return slices.Concat(ofDeployments(), ofRollouts(), ofChecks(), ofReceivers())
+// scenarios returns all of them. Each group is played on a control plane of its own.
+func scenarios() (all []scenario) {
+	for _, group := range []struct {
+		name      string
+		scenarios []scenario
+	}{
+		{"deployments", slices.Concat(ofDeployments(), ofChecks(), ofReceivers())},
+		{"policies", ofPolicies()},
+		{"kinds", ofRollouts()},
+		{serverGroup, ofServer()},
+	} {
+		for _, scenario := range group.scenarios {
+			scenario.group = group.name
+			all = append(all, scenario)
+		}
+	}
+	return all
 }
 
-// ofDeployments returns the scenarios of plain releases, of policies and of AlterShield Server, some of them with other kinds.
+// ofDeployments returns the scenarios of plain releases.
 func ofDeployments() []scenario {
 	const neverStarts = `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`
-	// A release runs one pod until it is approved, and then all.
-	paced := func(create step, policy policy) step {
-		return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
-	}
 	return []scenario{
 		// The documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
 		{name: "walkthrough", troubles: []trouble{
@@ -87,6 +95,12 @@ func ofDeployments() []scenario {
 			createInjected, verified(1), slowRelease, ready(1), failed(1), suspended(2), held,
 			change(fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
 			moment, askToGoBack, verified(3))},
+	}
+}
+
+// ofPolicies returns the scenarios of freezes and of steps.
+func ofPolicies() []scenario {
+	return []scenario{
 		// A freeze parks a release until it is deleted, another one holds the next release on its way, and a third passes by a BreakGlass.
 		{name: "freeze", play: inTurn(
 			createSlowly, verified(1),
@@ -100,36 +114,15 @@ func ofDeployments() []scenario {
 			secondRelease, frozen(2), beside(secondRelease), beside(frozen(2)), unlock("parks"), verified(2), beside(verified(2)), thawedInTurn)},
 		{name: "steps", play: paced(createDeployment, policy{})},
 		{name: "steps-before", play: paced(createDeployment, policy{Traffic: appv1alpha1.TrafficBefore})},
-		{name: "steps-partition", kind: statefulset.Kind{}, play: paced(createStatefulSet(heldReplicas), policy{})},
-		{name: "steps-nodes", kind: daemonset.Kind{}, play: paced(createDaemonSet(nil), policy{})},
 		// A release fails after its first step, and is rolled back by its policy.
 		{name: "undo", play: inTurn(
 			twoSteps(policy{OnFail: appv1alpha1.OnFailUndo}), createDeployment, verified(1), secondRelease, awaitsApproval, failed(1), verified(3), unpaced)},
-		// The same with a StatefulSet whose release is parked.
-		{name: "park-on-fail", kind: statefulset.Kind{}, play: inTurn(
-			twoSteps(policy{OnFail: appv1alpha1.OnFailPark}), createStatefulSet(parkedReplicas), verified(1),
-			slowRelease, ready(1), awaitsApproval, failed(1), suspended(2), parked)},
-		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
-		{name: "steps-order", checked: true, play: inTurn(
-			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
-			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
-		// AlterShield Server passes a release and fails another one.
-		{name: "server", checked: true, play: inTurn(createDeployment, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
-		{name: "repair", checked: true, play: inTurn(failLastBatch, createDeployment, suspended(1), batchesEnd, repair, verified(2))},
 	}
 }
 
-// group returns the name of its group.
-func (s scenario) group() string {
-	switch {
-	case s.checked:
-		return serverGroup
-	case s.measured:
-		return metricsGroup
-	case s.declared || s.kind != nil:
-		return kindsGroup
-	}
-	return deploymentsGroup
+// paced returns a play whose release runs one pod until it is approved, and then all.
+func paced(create step, policy policy) step {
+	return inTurn(twoSteps(policy), create, verified(1), secondRelease, awaitsApproval, approve, verified(2), unpaced)
 }
 
 // isAlone reports whether its runs are alone, because they change what others share.
@@ -145,22 +138,6 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 	// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
 	deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
 	return s.created(ctx, deployment)
-}
-
-// failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
-// rollout may or may not be over.
-func failLastBatch(ctx context.Context, s *stage) error {
-	return failAfterwards(altershield.Rule{Name: "error rate", Message: "5xx above 1%", Batch: ptr.To(replicas - 1)})(ctx, s)
-}
-
-// failAfterwards makes the server fail the check after a batch, or an order, once.
-func failAfterwards(rule altershield.Rule) step {
-	return func(_ context.Context, s *stage) error {
-		rule := rule // each run has its own
-		rule.Deployment, rule.Stage, rule.Verdict, rule.Remaining = s.namespace+"/"+workloadName, altershield.StagePost, altershield.VerdictFail, 1
-		s.Server.AddRule(rule)
-		return nil
-	}
 }
 
 // step is something that users do, or wait for.
