@@ -173,7 +173,7 @@ func (g *group) under(disturbance proxy.Disturbance) (names []string) {
 }
 
 func (g *group) tryWrites(ctx context.Context, what string, plans []plan, parallel int) {
-	g.results = append(g.results, g.all(ctx, g.wanted(plans), parallel)...)
+	g.results = append(g.results, g.all(ctx, spread(g.wanted(plans)), parallel)...)
 	g.tellTime(what)
 }
 

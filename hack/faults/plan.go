@@ -158,6 +158,22 @@ func sample[P any](plans []P, share share) []P {
 	return kept
 }
 
+// spread orders plans so that those of a scenario are far from each other: where the pods of three workloads crash within two minutes, the operator
+// takes that for a common cause, and fails none of them.
+func spread(plans []plan) []plan {
+	total, seen, place := map[string]int{}, map[string]int{}, map[string]float64{}
+	for _, one := range plans {
+		total[one.scenario]++
+	}
+	for _, one := range plans {
+		seen[one.scenario]++
+		place[one.String()] = float64(seen[one.scenario]) / float64(total[one.scenario]+1)
+	}
+	return slices.SortedStableFunc(slices.Values(plans), func(one, other plan) int {
+		return cmp.Compare(place[one.String()], place[other.String()])
+	})
+}
+
 // positions returns the positions of undisturbed runs, in the order of the first run that has them.
 func positions(records []proxy.Record) (found []proxy.Position) {
 	for _, record := range records {

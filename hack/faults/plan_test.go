@@ -117,6 +117,21 @@ func TestSampleIsSpreadOverThePlans(t *testing.T) {
 	g.Expect(sample([]int{}, share{every: 3})).To(BeEmpty())
 }
 
+func TestSpreadKeepsThePlansOfAScenarioApart(t *testing.T) {
+	g := NewWithT(t)
+	var plans []plan
+	for scenario, positions := range map[string]int{"crash": 2, "freeze": 7} {
+		for nth := range positions {
+			plans = append(plans, plan{scenario: scenario, fault: &proxy.Fault{Position: proxy.Position{Verb: "patch", Resource: "pods", Nth: nth}, Mode: proxy.Failed}})
+		}
+	}
+	var order []string
+	for _, one := range spread(plans) {
+		order = append(order, one.scenario)
+	}
+	g.Expect(order).To(Equal([]string{"freeze", "freeze", "crash", "freeze", "freeze", "freeze", "crash", "freeze", "freeze"}))
+}
+
 func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 	g, views := NewWithT(t), map[proxy.View]bool{}
 	for _, plan := range sample(viewPlans("stuck"), share{every: 5, part: middle}) {
