@@ -182,7 +182,8 @@ func (d *defaulter) release(ctx context.Context, request admission.Request, know
 		if before.course.denial != nil {
 			return *before.course.denial
 		}
-		warnings = slices.Concat(warnings, before.course.warnings, d.past.warned(ctx, d.freezes.phrase(asked), known, old, version))
+		phrase := d.freezes.phrase(asked)
+		warnings = slices.Concat(warnings, before.course.warnings, d.past.warned(ctx, phrase, known, old, version), requestAdvice(phrase, old, before, next))
 	}
 	after, err := stampUpdate(old, before, by, d.clock.Now())
 	if err != nil {

@@ -57,3 +57,16 @@ func goOnAdvice(phrase string, old, updated marks) []string {
 	}
 	return []string{fmt.Sprintf("the annotation %s has no effect: release %d of %s is not paced", appv1alpha1.AnnotationGoOn, release, phrase)}
 }
+
+// requestAdvice warns of requests of a user that come with a release, which removes them. kubectl rollout undo brings back those of an earlier one.
+func requestAdvice(phrase string, old, updated marks, release int64) (advice []string) {
+	if updated.isBroughtBack(old) {
+		return nil
+	}
+	for _, request := range []string{appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationRollback} {
+		if asked := updated.annotations[request]; asked != "" && asked != old.annotations[request] {
+			advice = append(advice, fmt.Sprintf("the annotation %s is removed, since this update makes release %d of %s: set it afterwards", request, release, phrase))
+		}
+	}
+	return advice
+}

@@ -160,6 +160,27 @@ func TestDefaulterRecordsWhoLetsAReleaseGoOn(t *testing.T) {
 	}
 }
 
+func TestDefaulterWarnsOfARequestThatComesWithARelease(t *testing.T) {
+	const removed = " is removed, since this update makes release 3 of deployment sleep: set it afterwards"
+	release := stamped(versionOf123, "2")
+	for _, row := range []struct {
+		name         string
+		old, updated edit
+		warnings     []string
+	}{
+		{"to go on", release, all(repaired, annotation(goOnKey, "3:all")), []string{"the annotation altershield.defense.antgroup.com/go-on" + removed}},
+		{"for a rollback", release, all(repaired, asking("true")), []string{"the annotation altershield.defense.antgroup.com/rollback" + removed}},
+		{"not of one that was there", all(release, annotation(goOnKey, "2:2"), asking("true")), repaired, nil},
+		{"not of one that kubectl rollout undo brings back", release, all(repaired, annotation(goOnKey, "1:all"), stamped(versionOf1234, "1")), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			response, patch := admit(t, kind.Kind{}, requestOf(t, deployment(t, row.old), deployment(t, row.old, row.updated)))
+			NewWithT(t).Expect(response.Warnings).To(Equal(row.warnings))
+			NewWithT(t).Expect(annotationSet(patch, goOnKey)).To(BeEmpty())
+		})
+	}
+}
+
 func TestValidatorDeniesAReleaseToGoOn(t *testing.T) {
 	const use = ": set altershield.defense.antgroup.com/go-on=2:<step> or altershield.defense.antgroup.com/go-on=2:all"
 	old := stamped(versionOf123, "2")
