@@ -73,7 +73,7 @@ func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.Change
 	others := list.Items
 	by := decide.ParkedBy(record, result.Freeze.Parked)
 	isOn, err := reader.IsOn(ctx, by, now)
-	if err == nil && isOn { // it doesn't concern this release any more
+	if err == nil && isOn { // it doesn't freeze this release any more
 		result.Freeze.Left = by
 		others, err = r.thawing(ctx, reader, others, now)
 	}

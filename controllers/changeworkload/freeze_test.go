@@ -226,9 +226,23 @@ func TestReconcileThawsAReleaseThatTheFreezeNoLongerConcerns(t *testing.T) {
 			var record appv1alpha1.ChangeWorkload
 			g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &record)).To(Succeed())
 			g.Expect(record.Status.Conditions).To(ContainElement(And(
-				HaveField("Type", "Frozen"), HaveField("Message", HavePrefix("ChangeFreeze default/lock doesn't concern the release any more")))))
+				HaveField("Type", "Frozen"), HaveField("Message", HavePrefix("ChangeFreeze default/lock doesn't freeze the release any more")))))
 		})
 	}
+}
+
+// A ChangeFreeze that only warns by now is on still.
+func TestReconcileThawsAReleaseThatTheFreezeOnlyWarnsOf(t *testing.T) {
+	g := NewWithT(t)
+	warning := lock("lock", 8, func(object *appv1alpha1.ChangeFreeze) { object.Spec.Action = "Warn" })
+	p := newPlane(t, append(optIn(sleepOf(1, parkedByLock)), frozenRecord("default/lock"), warning), nil)
+	p.reconcile()
+	p.reconcile()
+	g.Expect(p.deployment().Spec.Paused).To(BeFalse())
+	var record appv1alpha1.ChangeWorkload
+	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &record)).To(Succeed())
+	g.Expect(record.Status.Conditions).To(ContainElement(And(
+		HaveField("Type", "Frozen"), HaveField("Message", "ChangeFreeze default/lock doesn't freeze the release any more: the rollout goes on"))))
 }
 
 func TestThawEnded(t *testing.T) {

@@ -43,14 +43,14 @@ type Freeze struct {
 	// Ahead is how many releases parked by the same freeze go on before this one. Free is when fewer do at the latest.
 	Ahead int32
 	Free  time.Time
-	// Left is the freeze that parked the release and that is on, but doesn't concern it any more, as <namespace>/<name>; empty if none is.
+	// Left is the freeze that parked the release and that is on, but doesn't freeze it any more, as <namespace>/<name>; empty if none is.
 	Left string
 }
 
 // end tells why the release doesn't wait for the freeze itself any more.
 func (f *Freeze) end() string {
 	if f.Left != "" {
-		return fmt.Sprintf("ChangeFreeze %s doesn't concern the release any more", f.Left)
+		return fmt.Sprintf("ChangeFreeze %s doesn't freeze the release any more", f.Left)
 	}
 	return "the freeze has ended"
 }

@@ -82,11 +82,11 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"True Thawing", "the freeze has ended; of the releases that it parked in this namespace, 5 go on at a time", "Unknown Frozen", false, false, false, 10 * time.Minute},
 		{"not if fewer do", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 4 })),
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
-		{"until it doesn't concern the release any more", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Left = "ops/friday" })),
-			"False Thawed", "ChangeFreeze ops/friday doesn't concern the release any more: the rollout goes on", "Unknown Verifying", true, false, true, 0},
+		{"until it doesn't freeze the release any more", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Left = "ops/friday" })),
+			"False Thawed", "ChangeFreeze ops/friday doesn't freeze the release any more: the rollout goes on", "Unknown Verifying", true, false, true, 0},
 		{"longer for others that it doesn't concern either", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) {
 			freeze.Left, freeze.Ahead, freeze.Free = "ops/friday", 5, now.Add(10*time.Minute)
-		})), "True Thawing", "ChangeFreeze ops/friday doesn't concern the release any more; of the releases that it parked in this namespace, 5 go on at a time",
+		})), "True Thawing", "ChangeFreeze ops/friday doesn't freeze the release any more; of the releases that it parked in this namespace, 5 go on at a time",
 			"Unknown Frozen", false, false, false, 10 * time.Minute},
 		{"not for others if the mark names no number", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Parked.Concurrent = 0 })),
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},

@@ -91,7 +91,8 @@ func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Objec
 	return found, nil
 }
 
-// IsOn reports whether a ChangeFreeze parks releases now, whatever workloads it concerns. It is named as <namespace>/<name>.
+// IsOn reports whether a ChangeFreeze is on now, whatever workloads it concerns and whatever it makes of their releases. It is named as
+// <namespace>/<name>.
 func (r Reader) IsOn(ctx context.Context, by string, now time.Time) (bool, error) {
 	namespace, name, _ := strings.Cut(by, "/")
 	var list appv1alpha1.ChangeFreezeList
@@ -102,7 +103,7 @@ func (r Reader) IsOn(ctx context.Context, by string, now time.Time) (bool, error
 	for i := range list.Items {
 		if object := &list.Items[i]; object.Name == name {
 			times, problems := Check(object, r.Namespace)
-			return len(problems) == 0 && Found{object, times.At(now)}.parks(), nil
+			return len(problems) == 0 && times.At(now).Active, nil
 		}
 	}
 	return false, nil

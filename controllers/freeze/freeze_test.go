@@ -159,7 +159,7 @@ func TestReaderIsOn(t *testing.T) {
 	}
 	reader := freeze.Reader{Freezes: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(freezes...).Build(), Namespace: "system"}
 	for by, expected := range map[string]bool{
-		"shop/parks": true, "shop/denies": true, "shop/warns": false, "shop/over": false, "shop/broken": false, "shop/deleted": false,
+		"shop/parks": true, "shop/denies": true, "shop/warns": true, "shop/over": false, "shop/broken": false, "shop/deleted": false,
 		"other/parks": false, "system/elsewhere": true,
 	} {
 		t.Run(by, func(t *testing.T) {

@@ -44,9 +44,9 @@ const (
 const (
 	// ReasonChangeFreeze means that a ChangeFreeze is on.
 	ReasonChangeFreeze = "ChangeFreeze"
-	// ReasonThawing means that the freeze has ended, or doesn't concern the release any more, and releases that were parked before this one are under way.
+	// ReasonThawing means that the freeze has ended, or doesn't freeze the release any more, and releases that were parked before this one are under way.
 	ReasonThawing = "Thawing"
-	// ReasonThawed means that the freeze has ended, or doesn't concern the release any more, and the release goes on.
+	// ReasonThawed means that the freeze has ended, or doesn't freeze the release any more, and the release goes on.
 	ReasonThawed = "Thawed"
 	// ReasonBreakGlass means that a BreakGlass let the release through.
 	ReasonBreakGlass = "BreakGlass"
