@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -97,6 +98,38 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 			for path, value := range row.patch {
 				g.Expect(jsonOf(t, patch[path])).To(Equal(value), path)
 			}
+		})
+	}
+}
+
+// Another webhook turns the update into a release, after a first call that kept the fields.
+func TestDefaulterReleasesWhatAnUpdateOfAPacedReleaseChanged(t *testing.T) {
+	unavailable := func(value any) edit { return field(value, "maxUnavailable", "spec", "strategy", "rollingUpdate") }
+	pinned := all(stamped(versionOf123, "2"), marked(byGates), unavailable(float64(0)))
+	parted := all(stamped(versionOf123, "2"), marked(byPartition), atPartition(4))
+	paused := all(stamped(versionOf123, "2"), marked(strings.Replace(beforeTraffic, `"rests":true,`, "", 1)), unavailable(float64(0)), field(true, "paused", "spec"))
+	for _, row := range []struct {
+		name    string
+		kind    workload.Kind
+		old     edit
+		updated edit
+		objects []client.Object
+	}{
+		{"a pin", kind.Kind{}, pinned, unavailable("30%"), []client.Object{careful(), gate()}},
+		{"a pin of a release that isn't paced", kind.Kind{}, pinned, unavailable("30%"), nil},
+		{"a partition", statefulset.Kind{}, parted, atPartition(1), []client.Object{careful()}},
+		{"a partition of a release that isn't paced", statefulset.Kind{}, parted, atPartition(1), nil},
+		{"the end of the partition", statefulset.Kind{}, parted, atPartition(0), []client.Object{careful()}},
+		{"the end of a pause", kind.Kind{}, paused, without("paused", "spec"), []client.Object{careful(), gate()}},
+		{"nothing of the pace", kind.Kind{}, pinned, label("team", "a"), []client.Object{careful(), gate()}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			old := deployment(t, row.old)
+			first, _ := submitted(t, row.kind, old, with(t, old, row.updated), row.objects...)
+			again, _ := submitted(t, row.kind, old, with(t, first, repaired), row.objects...)
+			once, _ := submitted(t, row.kind, old, with(t, old, row.updated, repaired), row.objects...)
+			g.Expect(again).To(Equal(once), "as if the release had come at once")
 		})
 	}
 }

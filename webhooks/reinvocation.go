@@ -48,13 +48,13 @@ func (m marks) isStampedAfter(old marks) bool {
 	return found && record.Release == decide.NextRelease(old.annotations)
 }
 
-// isAdjustedAfter reports whether an earlier call of the webhook for this request, which is no release, changed the mark of the present paced
+// isAdjustedAfter reports whether an earlier call of the webhook for this request, which was no release then, changed the mark of the present paced
 // one, and whether the request ended a pause: the release rests instead, without the mark of its freeze. Forging these gives a user only what
 // such a request does.
 func (m marks) isAdjustedAfter(old marks) (adjusted, resumed bool) {
 	release := old.release().Number
 	before, after := appv1alpha1.PacedOf(old.annotations, release), appv1alpha1.PacedOf(m.annotations, release)
-	if before == nil || after == nil || m.releases(old) {
+	if before == nil || after == nil {
 		return false, false
 	}
 	thawed := old.isParked() && appv1alpha1.FrozenOf(m.annotations, release) == nil

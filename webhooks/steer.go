@@ -40,8 +40,8 @@ func (m marks) unsteered(old marks) (marks, error) {
 	switch {
 	case again:
 		annotations, release = m.annotations, decide.NextRelease(old.annotations)
-	case adjusted:
-		annotations = m.annotations
+	case adjusted: // another webhook may have made a release of it since
+		annotations, adjusted = m.annotations, !m.releases(old)
 	}
 	paced := appv1alpha1.PacedOf(annotations, release)
 	started := again && annotations[appv1alpha1.AnnotationHeld] != "" && decide.StartsHeld(annotations, release)
