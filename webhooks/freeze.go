@@ -234,8 +234,12 @@ func (f *freezes) pass(
 	for _, use := range uses {
 		would = append(would, reasons[use]...)
 	}
+	overrides := slices.Clone(uses)
+	if before := appv1alpha1.BreakGlassPassOf(asked.before, asked.number); before != nil { // the release that it lets go on passed that
+		overrides = append(overrides, slices.DeleteFunc(before.Overrides, func(one appv1alpha1.BreakGlassOverride) bool { return slices.Contains(uses, one) })...)
+	}
 	user := asked.request.UserInfo.Username
-	return breakGlassPass(glass, user, f.clock.Now(), uses, would), append(warnings, fmt.Sprintf(
+	return breakGlassPass(glass, user, f.clock.Now(), overrides, would), append(warnings, fmt.Sprintf(
 		"%s passes by BreakGlass %s, which is recorded for %s, although %s", f.phrase(asked), glass.Name, user, strings.Join(would, "; ")))
 }
 

@@ -643,6 +643,23 @@ func TestBreakGlassPassesThePaceOfAParkedRelease(t *testing.T) {
 	}
 }
 
+// Another one passed it when it was released.
+func TestBreakGlassKeepsWhatAParkedReleasePassedBefore(t *testing.T) {
+	of := func(name string, override appv1alpha1.BreakGlassOverride) *appv1alpha1.BreakGlass {
+		return glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Name, glass.UID, glass.Spec.Overrides = name, types.UID("uid-of-"+name), []appv1alpha1.BreakGlassOverride{override}
+		})
+	}
+	g, old := NewWithT(t), deployment(t, stamped(versionOf123, "1"))
+	parked, _ := submitted(t, kind.Kind{}, old, with(t, old, repaired), careful(), gate(), lock(), of("inc-7", "Approval"))
+	g.Expect(annotationOf(parked, breakGlassKey)).To(ContainSubstring(`"name":"inc-7","uid":"uid-of-inc-7","user":"alice","time":"2026-11-21T10:00:00Z","overrides":["Approval"]`))
+	resumed, _ := submitted(t, kind.Kind{}, parked, with(t, parked, without("paused", "spec")), careful(), gate(), lock(), of("inc-8", "Freeze"))
+	g.Expect(annotationOf(resumed, breakGlassKey)).To(Equal(`{"release":2,"name":"inc-8","uid":"uid-of-inc-8","user":"alice","time":"2026-11-21T10:00:00Z",` +
+		`"overrides":["Freeze","Approval"],"would":["` + isFrozen + `"]}`))
+	next, _ := submitted(t, kind.Kind{}, parked, with(t, parked, templateLabel("test", "12345")), careful(), gate(), lock(), of("inc-8", "Freeze"))
+	g.Expect(annotationOf(next, breakGlassKey)).To(ContainSubstring(`"overrides":["Freeze"]`), "another release")
+}
+
 // It has one step, without approvals.
 func TestBreakGlassIsNotUsedForTheApprovalsOfANewWorkload(t *testing.T) {
 	g := NewWithT(t)
