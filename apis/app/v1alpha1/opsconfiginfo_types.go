@@ -84,6 +84,7 @@ type OpsConfigInfoSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type"`
 	// enable switches the setting on.
+	// +kubebuilder:default=false
 	// +optional
 	Enable bool `json:"enable"`
 	// content is the value of the setting, if it has one: the number of pods in a batch for isBranch, a duration such as 2m
