@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -116,9 +117,12 @@ func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
 	return life
 }
 
-// isJustLetIn reports whether a pod that the operator's gate let in has yet to become ready, as its containers are: its kubelet hasn't seen that.
+// isJustLetIn reports whether a pod that the operator's gate let in has yet to become ready, as its containers are and nobody else's gate is closed: its
+// kubelet hasn't seen that.
 func isJustLetIn(pod *corev1.Pod) bool {
-	return trueCondition(pod, corev1.ContainersReady) != nil && !letIn(pod).IsZero() && unreadySince(pod).Equal(letIn(pod))
+	closed := func(gate corev1.PodReadinessGate) bool { return trueCondition(pod, gate.ConditionType) == nil }
+	return trueCondition(pod, corev1.ContainersReady) != nil && !letIn(pod).IsZero() && unreadySince(pod).Equal(letIn(pod)) &&
+		!slices.ContainsFunc(pod.Spec.ReadinessGates, closed)
 }
 
 // unreadySince returns when a pod stopped to be ready, zero where that is unknown. One that the operator's gate let in counts from then: until the

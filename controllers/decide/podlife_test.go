@@ -94,6 +94,16 @@ func containersReady(pod *corev1.Pod) {
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: "ContainersReady", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-8 * time.Minute))})
 }
 
+// gateOf adds a readiness gate of somebody else, with the status of its condition, empty for none.
+func gateOf(kind corev1.PodConditionType, status corev1.ConditionStatus) lifeOption {
+	return func(pod *corev1.Pod) {
+		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: kind})
+		if status != "" {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: status})
+		}
+	}
+}
+
 // started has a pod that was created ten minutes ago be started so long ago.
 func started(ago time.Duration) lifeOption {
 	return func(pod *corev1.Pod) { pod.Status.StartTime = ptr.To(metav1.NewTime(now.Add(-ago))) }
@@ -130,6 +140,15 @@ func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
 		"not ready": {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 		"let in, which the kubelet hasn't seen yet": {living("a", lost(9*time.Minute), letIn(time.Second)), 0, checks.Pod{Unready: now.Add(-time.Second)}},
 		"let in with ready containers, which it hasn't seen yet": {living("a", lost(9*time.Minute), letIn(time.Second), containersReady), 0,
+			checks.Pod{Ready: true, Unready: now.Add(-time.Second)}},
+		"let in with ready containers while another gate has yet to open": {
+			living("a", lost(9*time.Minute), letIn(time.Second), containersReady, gateOf("example.com/registered", "False")), 0,
+			checks.Pod{Unready: now.Add(-time.Second)}},
+		"let in with ready containers while another gate was never told of": {
+			living("a", lost(9*time.Minute), letIn(time.Second), containersReady, gateOf("example.com/registered", "")), 0,
+			checks.Pod{Unready: now.Add(-time.Second)}},
+		"let in with ready containers, and by another gate": {
+			living("a", lost(9*time.Minute), letIn(time.Second), containersReady, gateOf("example.com/registered", "True")), 0,
 			checks.Pod{Ready: true, Unready: now.Add(-time.Second)}},
 		"not ready although its containers are": {living("a", lost(time.Minute), letIn(3*time.Minute), containersReady), 0,
 			checks.Pod{Unready: now.Add(-time.Minute)}},
