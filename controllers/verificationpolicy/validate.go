@@ -73,6 +73,7 @@ func (v *Validator) unconfined(ctx context.Context, policy *appv1alpha1.Verifica
 	var sources appv1alpha1.VerificationSourceList
 	if err := v.Live.List(ctx, &sources, client.InNamespace(v.Namespace)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the VerificationSources that may answer a query", "verificationPolicy", client.ObjectKeyFromObject(policy))
+		return nil
 	}
 	confined := map[string]bool{}
 	for i := range sources.Items {

@@ -17,13 +17,17 @@ limitations under the License.
 package verificationpolicy
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -161,6 +165,26 @@ func TestValidator(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestValidatorWarnsOfNoQueryWhileItCantListSources(t *testing.T) {
+	g := NewWithT(t)
+	spec := ruled("true")
+	query(&spec.Checks[0])
+	spec.Checks[0].Query.SourceRef.Name = "confined"
+	raw, err := json.Marshal(&appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Name: "careful"}, Spec: spec})
+	g.Expect(err).NotTo(HaveOccurred())
+	live := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no leader")
+		},
+	})
+	validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t), Live: live}
+	response := validator.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Operation: "CREATE", Namespace: "shop", Name: "careful", Object: runtime.RawExtension{Raw: raw},
+	}})
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(response.Warnings).To(BeEmpty())
 }
 
 func TestValidatorSaysWhatItCantDecode(t *testing.T) {
