@@ -51,15 +51,15 @@ func ofChecks() []scenario {
 		// A pod crashes once its release was verified.
 		{name: "crash", play: inTurn(createDeployment, verified(1), crash, suspended(1), denied)},
 		// A release passes its checks, and another one has too many errors.
-		{name: "checks", measured: true, troubles: []trouble{{"source-away", sourceAway}}, play: withSource(inTurn(
+		{name: "checks", measured: true, looks: true, troubles: []trouble{{"source-away", sourceAway}}, play: withSource(inTurn(
 			enforceChecks, createDeployment, verified(1), decided("errors", "Pass CheckPassed"),
 			failing, asked, moment, suspended(2), decided("errors", "Fail CheckFailed"), denied))},
 		// A release has too many errors, and its source is lost once it was asked, and for good: it passes.
-		{name: "checks-blind", measured: true, play: withSource(inTurn(
+		{name: "checks-blind", measured: true, looks: true, play: withSource(inTurn(
 			createDeployment, verified(1), enforceChecks, failing, asked, lose, verified(2), decided("errors", "Inconclusive SourceUnavailable")))},
 		// The new pod of a release in steps has more errors than the old ones beside it. When its bake ends, too few looks were made to tell that,
 		// so the pod waits for the check, which fails it later.
-		{name: "checks-compared", measured: true, play: withSource(inTurn(
+		{name: "checks-compared", measured: true, looks: true, play: withSource(inTurn(
 			twoSteps(policy{}), createDeployment, verified(1), compareErrors,
 			failing, asked, waitsFor("errors"), suspended(2), decided("errors", "Fail CheckFailed"), batchesEnd, denied))},
 	}

@@ -161,11 +161,13 @@ func (g *group) wanted(plans []plan) []plan {
 }
 
 // under returns the scenarios that are played beside each other while the view of a resource is disturbed. Those with looks take a minute, and
-// see what others do but for policies and sources.
+// see what others do but for the resources of checks.
 func (g *group) under(disturbance proxy.Disturbance) (names []string) {
-	ofChecks := strings.HasPrefix(disturbance.Resources[0], "verification")
+	ofChecks := slices.ContainsFunc([]string{"verification", "changeverdict"}, func(kind string) bool {
+		return strings.HasPrefix(disturbance.Resources[0], kind)
+	})
 	for name, scenario := range g.scenarios {
-		if !scenario.apart && !scenario.isAlone() && (ofChecks || !scenario.measured) {
+		if !scenario.apart && !scenario.isAlone() && (ofChecks || !scenario.looks) {
 			names = append(names, name)
 		}
 	}

@@ -198,6 +198,18 @@ func TestChooseTakesTheNamedScenariosInTheirGroups(t *testing.T) {
 	}
 }
 
+func TestUnderDisturbsTheLongScenariosForWhatOnlyTheyUse(t *testing.T) {
+	chosen, err := choose(options{scenarios: []string{"checks", "checks-asked", "crash", "late", "notify"}}, io.Discard)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for resource, played := range map[string][]string{
+		"verificationpolicies": {"checks", "checks-asked", "crash"}, "verificationsources": {"checks", "checks-asked", "crash"},
+		"changeverdicts": {"checks", "checks-asked", "crash"}, "pods": {"crash"},
+	} {
+		names := chosen[0].under(proxy.Disturbance{Resources: []string{resource}})
+		NewWithT(t).Expect(names).To(ConsistOf(played), resource)
+	}
+}
+
 func tried(scenario string, nth int, mode proxy.Mode, reached bool, differences ...string) result {
 	position := proxy.Position{Verb: "patch", Resource: "pods", Nth: nth}
 	return result{

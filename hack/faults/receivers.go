@@ -44,7 +44,7 @@ const readyCheck, placementCheck, driftCheck, smokeCheck = "ready", "placement",
 func ofReceivers() []scenario {
 	return []scenario{
 		// Others let a release in steps go on at each point, and another one fails by a reported verdict.
-		{name: "checks-asked", play: withPlugin(inTurn(
+		{name: "checks-asked", looks: true, play: withPlugin(inTurn(
 			twoSteps(policy{}), createDeployment, verified(1), askOthers,
 			secondRelease, waitsFor(readyCheck), passes(readyCheck),
 			waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),

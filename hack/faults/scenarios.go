@@ -46,7 +46,9 @@ type scenario struct {
 	group string
 	// measured reports whether checks look at metrics of the pods.
 	measured bool
-	play     step
+	// looks reports whether checks look at the pods for a minute.
+	looks bool
+	play  step
 	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
