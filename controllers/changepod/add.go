@@ -87,7 +87,7 @@ func (r *Reconciler) prepare() {
 	})
 }
 
-// SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, whether its
+// SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the release, its order, whether its
 // check after the last step is due, verdicts that arrived before the id of their check was saved, the pods that failed a check of a
 // VerificationPolicy, and the checks that hold them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
@@ -106,7 +106,8 @@ func checkChanged() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, isOld := e.ObjectOld.(*appv1alpha1.ChangeWorkload)
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
-			return isOld && isNew && (!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
+			return isOld && isNew && (before.Status.ObservedRelease != after.Status.ObservedRelease ||
+				!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
 				decide.AwaitsOrder(before) != decide.AwaitsOrder(after) || !equality.Semantic.DeepEqual(before.Status.Checks, after.Status.Checks) ||
 				!equality.Semantic.DeepEqual(before.Status.Verification, after.Status.Verification) || decide.IsHeld(before) != decide.IsHeld(after) ||
 				!equality.Semantic.DeepEqual(before.Status.EarlyVerdicts, after.Status.EarlyVerdicts))

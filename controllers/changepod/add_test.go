@@ -50,6 +50,7 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 		before, after appv1alpha1.ChangeWorkloadStatus
 		passes        bool
 	}{
+		{"the release is observed", appv1alpha1.ChangeWorkloadStatus{}, appv1alpha1.ChangeWorkloadStatus{ObservedRelease: 1}, true},
 		{"its order opens", appv1alpha1.ChangeWorkloadStatus{}, open, true},
 		{"a verdict came early", open, early, true},
 		{"the check of the order is due", open, due, true},

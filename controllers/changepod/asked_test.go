@@ -69,6 +69,7 @@ func newAsked(t *testing.T, asked verifier.Verifier, spec appv1alpha1.ChangePodS
 	t.Helper()
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1", UID: "1"}}
 	record.Spec.AppName, record.Spec.Release, record.Spec.CountThreshold = "web", 1, 1
+	record.Status.ObservedRelease = 1
 	batch := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1--x--1", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Name: "web--x--1", UID: "1", Controller: ptr.To(true)},
 	}}}

@@ -88,3 +88,20 @@ func TestReconcileHoldsABatchWithoutAVerifier(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(b.state()).To(Equal("ExecuteDone PostFinish PodsPassed pass+pass"))
 }
+
+func TestReconcileLeavesABatchUntilTheCacheShowsTheChecksOfItsRelease(t *testing.T) {
+	g := NewWithT(t)
+	notObserved := func(b *bench) {
+		b.record.Status.ObservedRelease = 0
+		g.Expect(b.kube.Status().Update(t.Context(), b.record)).To(Succeed())
+	}
+	b := newBench(t, "", unconfigured, notObserved)
+	result, err := b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(5 * time.Second))
+	g.Expect(b.state()).To(Equal(" "))
+	awaits(false)(b)
+	_, err = b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.state()).To(Equal("PostWait  AwaitingCheck"))
+}

@@ -36,7 +36,8 @@ type scene struct {
 	batch    verifier.Batch
 }
 
-// observe returns nil where the record of a batch that isn't done is gone or being deleted: then the batch is removed as well.
+// observe returns nil where the record of a batch that isn't done is gone or being deleted: then the batch is removed as well. It does where the record
+// is behind the batch: batches are opened before the status of their release is saved.
 func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangePod) (*scene, error) {
 	workload := &appv1alpha1.ChangeWorkload{}
 	key := client.ObjectKey{Namespace: changePod.Namespace, Name: changePod.Spec.ChangeWorkloadID}
@@ -53,6 +54,9 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	}
+	if workload.Status.ObservedRelease < changePod.Spec.Release {
+		return nil, nil // the cache has yet to show the checks of the release, without which the batch would pass
 	}
 	facts := decide.FactsOf(workload, changePod, verifier.StateOf(r.Verifier, r.FailClosed))
 	facts.Asked = r.backoff.NumRequeues(client.ObjectKeyFromObject(changePod)) > 0

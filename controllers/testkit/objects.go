@@ -46,6 +46,8 @@ func Record(t *testing.T, kube client.Client, namespace string, order appv1alpha
 		CreateTime: "2026-11-21 10:00:00", CreateTimeUnix: Now().Unix(),
 	}
 	g.Expect(kube.Create(t.Context(), record)).To(gomega.Succeed())
+	record.Status.ObservedRelease = 1
+	g.Expect(kube.Status().Update(t.Context(), record)).To(gomega.Succeed())
 	SetOrder(t, kube, record, order)
 	return record
 }
