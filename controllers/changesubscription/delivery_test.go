@@ -139,6 +139,25 @@ func TestReconcileLosesNothingWhileTheReceiverAndTheLeaderAreAway(t *testing.T) 
 	g.Expect(robot.bodies).To(HaveLen(2), "a restart tells nothing twice")
 }
 
+func TestReconcileTellsWhatHappenedWhileNoOperatorRanAlsoAfterAFailure(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription()))
+	b.reconcile()
+	b.release("web")
+	robot.status = http.StatusBadGateway
+	g.Expect(b.reconcile()).To(Equal(1))
+	b.step(3600)
+	b.release("cart")
+	b.step(7200)
+	robot.status = http.StatusOK
+	b.Reconciler = b.restarted()
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(And(ContainSubstring("2 events that could not be told in time"), ContainSubstring("shop/deployment/cart"))))
+	g.Expect(b.object().Status.Dropped).To(BeZero())
+	g.Expect(b.ready()).To(Equal("True Ready: no message fails"))
+}
+
 // The clock of the leader is set back, or a node with another clock has the next leader.
 func TestReconcileTellsWhatHappensAfterTheClockWentBack(t *testing.T) {
 	g := NewWithT(t)

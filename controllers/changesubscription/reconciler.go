@@ -165,6 +165,7 @@ func (r *Reconciler) advance(ctx context.Context, object *appv1alpha1.ChangeSubs
 		object.Status.ToldUntil = &metav1.Time{Time: object.CreationTimestamp.Time}
 	}
 	notice.SetBack(&object.Status, object.CreationTimestamp.Time, now)
+	notice.Resume(&object.Status, now)
 	choice, invalid := newChoice(&object.Spec)
 	stops := object.Spec.Suspend || invalid != ""
 	if stops != isStopped(object) {

@@ -266,6 +266,13 @@ func SetBack(status *appv1alpha1.ChangeSubscriptionStatus, created, now time.Tim
 	}
 }
 
+// Resume forgets the failure of a receiver that wasn't tried again when it was time, as no operator ran: what waits, or happened meanwhile, is tried first.
+func Resume(status *appv1alpha1.ChangeSubscriptionStatus, now time.Time) {
+	if retry := status.RetryTime; retry != nil && now.Sub(retry.Time) > Lag {
+		Recover(status)
+	}
+}
+
 // Fail notes that the receiver failed, and sets when it is tried again: after the pause for which it asks, and at least that of the backoff.
 // jitter is at least 0 and less than 1.
 func Fail(status *appv1alpha1.ChangeSubscriptionStatus, asked time.Duration, jitter float64, now time.Time) {
@@ -283,6 +290,7 @@ func Fail(status *appv1alpha1.ChangeSubscriptionStatus, asked time.Duration, jit
 
 // Unsent notes that no message could be sent, so that what waits isn't kept for longer than Patience.
 func Unsent(status *appv1alpha1.ChangeSubscriptionStatus, now time.Time) {
+	status.RetryTime = nil // which is of a try
 	if status.FailingSince == nil {
 		status.FailingSince = &metav1.Time{Time: now.Truncate(time.Second)}
 	}
