@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -46,7 +47,7 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, kind w
 	switch {
 	case err == nil:
 		return true, nil
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !scope.IsDenied(err):
 		return false, nil
 	}
 	refused := fmt.Errorf("patching %s %s: %w", name, key, err)

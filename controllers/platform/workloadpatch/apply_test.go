@@ -175,6 +175,9 @@ func TestApplyReturnsTheAnswer(t *testing.T) {
 		{"a change that is there already is made", invalid, changed("labels", "a", "b"), true, ""},
 		{"a denial by a policy is an error", invalid, sleep(), false, "patching Deployment default/sleep: "},
 		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), nil, false, ""},
+		{"a denial by a webhook that answers 404 is an error", &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: 404, Reason: metav1.StatusReasonNotFound, Message: `admission webhook "owners.example.com" denied the request: no owner found`,
+		}}, sleep(), false, "patching Deployment default/sleep: "},
 		{"anything else is an error", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching Deployment default/sleep: "},
 		{"a refusal is an error", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching Deployment default/sleep: "},
 	} {
