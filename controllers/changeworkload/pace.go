@@ -129,7 +129,7 @@ func (s *scene) letFrom(decision *decide.Decision) int32 {
 	}
 	ordinals, ok := workload.OrdinalsOf(s.kind, s.owner)
 	if !ok {
-		ordinals = decide.Ordinals{Replicas: s.Desired}
+		ordinals = decide.Ordinals{Replicas: s.Desired + s.Kept}
 	}
 	return ordinals.LetFrom(s.pods, decision.Let)
 }

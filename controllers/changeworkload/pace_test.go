@@ -21,6 +21,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -83,4 +84,14 @@ func TestPaceLeavesThePartitionOfAUserWhoEndedAHold(t *testing.T) {
 		seen.pace(&change, &decide.Decision{Let: 5})
 		NewWithT(t).Expect(change.Let).To(Equal(want), string(hold))
 	}
+}
+
+// The pods that a user keeps back have the lowest indexes, the others those above.
+func TestLetFromCountsThePodsThatAUserKeepsBack(t *testing.T) {
+	seen := &scene{kind: deployment.Kind{}, owner: &appsv1.Deployment{}}
+	seen.Desired, seen.Kept = 3, 2
+	for _, index := range []string{"3", "4"} {
+		seen.pods = append(seen.pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apps.kubernetes.io/pod-index": index}}})
+	}
+	NewWithT(t).Expect(seen.letFrom(&decide.Decision{Let: 2})).To(BeEquivalentTo(2))
 }

@@ -31,6 +31,8 @@ import (
 type Rollout struct {
 	// Desired is the number of desired pods.
 	Desired int32
+	// Kept is how many pods a user keeps at the version before by the partition of a declared kind: they aren't desired.
+	Kept int32
 	// Idle is why no pod is desired, where that isn't for want of replicas: "no node is to run one".
 	Idle string
 	// MinReadySeconds is how long a pod has to be ready to be finished.

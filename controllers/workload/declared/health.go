@@ -159,9 +159,9 @@ func (c counts) compare(object map[string]any) (lags string, complete bool) {
 	}
 }
 
-// isRolling reports whether there are pods of earlier releases; known is false if the counts don't show it.
-func (c counts) isRolling(object map[string]any) (rolling, known bool) {
+// isRolling reports whether there are pods of earlier releases beside those that a user keeps; known is false if the counts don't show it.
+func (c counts) isRolling(object map[string]any, kept int64) (rolling, known bool) {
 	total, hasTotal := number(c.total.find(object))
 	updated, hasUpdated := number(c.updated.find(object))
-	return total > updated, hasTotal && hasUpdated
+	return total > updated+kept, hasTotal && hasUpdated
 }

@@ -134,6 +134,8 @@ func TestKindHealthOfSamples(t *testing.T) {
 }
 
 func TestKindRollout(t *testing.T) {
+	const partitioned = "{pace: {partition: {path: spec.updateStrategy.partition, counts: Old}}}"
+	const resume = "change back spec.updateStrategy.partition"
 	for _, row := range []struct {
 		name, plural, spec, object string
 		want                       decide.Rollout
@@ -143,6 +145,23 @@ func TestKindRollout(t *testing.T) {
 			"{spec: {replicas: 3, minReadySeconds: 5, updateStrategy: {paused: true}}, status: {replicas: 3, updatedReplicas: 1}}",
 			decide.Rollout{Desired: 3, MinReadySeconds: 5, Rolling: true, Paused: true, Resume: "change back spec.updateStrategy.paused"}},
 		{"all updated", "clonesets", "{}", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3}}", decide.Rollout{Desired: 3}},
+		{"without the pods that a partition of a user keeps back", "clonesets", partitioned,
+			"{spec: {replicas: 5, updateStrategy: {partition: 40%}}, status: {replicas: 5, updatedReplicas: 3}}", decide.Rollout{Desired: 3, Kept: 2, Resume: resume}},
+		{"of which some have yet to come", "clonesets", partitioned,
+			"{spec: {replicas: 5, updateStrategy: {partition: 2}}, status: {replicas: 5, updatedReplicas: 1}}", decide.Rollout{Desired: 3, Kept: 2, Rolling: true, Resume: resume}},
+		{"also while the operator paces the release by another one", "clonesets", partitioned,
+			`{metadata: {annotations: {altershield.defense.antgroup.com/paced: '{"release":1,"lever":"Partition","from":{"/spec/updateStrategy/partition":2}}'}}, ` +
+				"spec: {replicas: 5, updateStrategy: {partition: 4}}, status: {replicas: 5, updatedReplicas: 1}}", decide.Rollout{Desired: 3, Kept: 2, Rolling: true, Resume: resume}},
+		{"or holds it", "clonesets", partitioned,
+			`{metadata: {annotations: {altershield.defense.antgroup.com/held-from: '{"/spec/updateStrategy/partition":2}'}}, ` +
+				"spec: {replicas: 5, updateStrategy: {partition: 2147483647}}, status: {replicas: 5, updatedReplicas: 1}}",
+			decide.Rollout{Desired: 3, Kept: 2, Rolling: true, Paused: true, Resume: resume}},
+		{"a user holds it by the partition", "clonesets", partitioned,
+			"{spec: {replicas: 5, updateStrategy: {partition: 5}}, status: {replicas: 5, updatedReplicas: 0}}",
+			decide.Rollout{Desired: 5, Rolling: true, Paused: true, Resume: resume}},
+		{"a partition that keeps all pods back beside a field that holds", "clonesets", "{hold: [{path: spec.updateStrategy.paused, value: true}], " + partitioned[1:],
+			"{spec: {replicas: 5, updateStrategy: {partition: 100%}}, status: {replicas: 5, updatedReplicas: 0}}",
+			decide.Rollout{Kept: 5, Idle: "its partition keeps all of its pods as they are", Resume: "change back spec.updateStrategy.paused"}},
 		{"by its health", "knativeservices", "{}", "status: {conditions: [{type: Ready, status: 'False'}]}", decide.Rollout{Desired: 1, Rolling: true}},
 		{"failed", "knativeservices", "{}", "status: {conditions: [{type: Stalled, status: 'True'}]}", decide.Rollout{Desired: 1, Rolling: true}},
 		{"units", "kubernetesclusters", "{pods: {by: None}, units: {list: spec.cluster.nodeList, name: ip}}",

@@ -251,6 +251,18 @@ func (p pacing) Let(object client.Object, pods int32, originals string) []worklo
 	return append(operations, p.Resume(working, originals)...)
 }
 
+// kept returns how many of the desired pods a user keeps at the previous revision, also while the operator holds or paces the rollout by another
+// partition. A user who keeps all of them by it, where nothing else holds the rollout, has paused it.
+func (p pacing) kept(object client.Object, desired int64) int64 {
+	partition := p.partition.find(raw(object))
+	isPaced := appv1alpha1.PacedOf(object.GetAnnotations(), decide.ReleaseOf(object).Number) != nil
+	if isPaced || p.byPartition && p.Paused(object) {
+		partition = unmarshal(appv1alpha1.OriginalsOf(object.GetAnnotations()))[p.partition.pointer()]
+	}
+	kept, _ := podsKept(partition, desired)
+	return min(max(kept, 0), desired)
+}
+
 // Originals returns the values of the fields and of the partition as JSON.
 func (p pacing) Originals(object client.Object) string { return p.with(nil).Originals(object) }
 

@@ -130,7 +130,7 @@ func (k *kind) Unstampable() []string { return k.unstampable }
 // MayUndo reports whether releases can be rolled back.
 func (k *kind) MayUndo() bool { return k.undo }
 
-// Rollout returns the state of the rollout of a workload.
+// Rollout returns the state of the rollout of a workload. Pods that a user keeps back by the partition are not part of the release.
 func (k *kind) Rollout(object client.Object) decide.Rollout {
 	fields := raw(object)
 	rollout := decide.Rollout{Desired: k.desired(object)}
@@ -140,7 +140,13 @@ func (k *kind) Rollout(object client.Object) decide.Rollout {
 	if len(k.lever.fields) > 0 {
 		rollout.Paused, rollout.Resume = k.lever.Paused(object), "change back "+k.lever.names()
 	}
-	rolling, known := k.counts.isRolling(fields)
+	if k.lever.partition != nil && k.pods.by != appv1alpha1.PodsByNone {
+		rollout.Kept = int32(k.lever.kept(object, int64(rollout.Desired)))
+		if rollout.Desired -= rollout.Kept; rollout.Kept > 0 && rollout.Desired == 0 {
+			rollout.Idle = "its partition keeps all of its pods as they are"
+		}
+	}
+	rolling, known := k.counts.isRolling(fields, int64(rollout.Kept))
 	if !known {
 		health, _ := k.Health(object)
 		rolling = health == workload.HealthInProgress || health == workload.HealthFailed
