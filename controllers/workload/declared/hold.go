@@ -235,7 +235,7 @@ func (p pacing) Let(object client.Object, pods int32, originals string) []worklo
 	}
 	desired, counted := number(p.desired.find(raw(object)))
 	if !counted {
-		return nil
+		desired = unknownDesired
 	}
 	own, _ := podsKept(unmarshal(originals)[p.partition.pointer()], desired)
 	partition := max(desired-int64(pods), own, 0)

@@ -155,7 +155,10 @@ func (k *kind) Rollout(object client.Object) decide.Rollout {
 	return rollout
 }
 
-// desired returns the number of pods that a workload wants, or of its units; 1 if it is unknown.
+// unknownDesired is the number of pods that a workload wants that doesn't say.
+const unknownDesired = 1
+
+// desired returns the number of pods that a workload wants, or of its units.
 func (k *kind) desired(object client.Object) int32 {
 	if k.pods.by == appv1alpha1.PodsByNone {
 		return int32(len(k.units.Units(object)))
@@ -163,7 +166,7 @@ func (k *kind) desired(object client.Object) int32 {
 	if desired, known := number(k.counts.desired.find(raw(object))); known {
 		return int32(desired)
 	}
-	return 1
+	return unknownDesired
 }
 
 // Cache holds the workloads with a version label, and of each the fields that are read.
