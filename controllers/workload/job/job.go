@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -192,8 +193,20 @@ func (k Kind) Identify(_ context.Context, _ client.Reader, object *unstructured.
 func Identified(job *batchv1.Job, version string) decide.Revision {
 	revision := RevisionOf(job)
 	revision.Version = version
-	revision.Pods.Label, revision.Pods.Value = batchv1.ControllerUidLabel, string(job.UID)
+	revision.Pods.Label, revision.Pods.Value = podLabel(job)
 	return revision
+}
+
+// podLabel returns a label that each pod of a Job has: where a user selects them, one of the selector, empty if that has none.
+func podLabel(job *batchv1.Job) (key, value string) {
+	if !ptr.Deref(job.Spec.ManualSelector, false) || job.Spec.Selector == nil {
+		return batchv1.ControllerUidLabel, string(job.UID)
+	}
+	keys := slices.Sorted(maps.Keys(job.Spec.Selector.MatchLabels))
+	if len(keys) == 0 {
+		return "", ""
+	}
+	return keys[0], job.Spec.Selector.MatchLabels[keys[0]]
 }
 
 // OwnerOf returns the Job of a pod.

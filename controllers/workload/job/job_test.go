@@ -229,3 +229,21 @@ func TestKindIdentify(t *testing.T) {
 	_, err = job.Kind{}.Identify(t.Context(), nil, &unstructured.Unstructured{Object: map[string]any{"spec": "broken"}}, "v9", now)
 	g.Expect(err).To(MatchError(ContainSubstring("decoding Job")))
 }
+
+// Nothing labels the pods of a Job whose user selects them.
+func TestIdentifiedFindsThePodsOfAManualSelector(t *testing.T) {
+	for name, row := range map[string]struct {
+		selector *metav1.LabelSelector
+		want     decide.PodsOf
+	}{
+		"by a label of it": {&metav1.LabelSelector{MatchLabels: map[string]string{"run": "7", "app": "migrate"}},
+			decide.PodsOf{Owner: "job-1", Label: "app", Value: "migrate"}},
+		"by their owner where it has none": {&metav1.LabelSelector{}, decide.PodsOf{Owner: "job-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manual := migrate(condition("Complete", "True"))
+			manual.Spec.ManualSelector, manual.Spec.Selector = ptr.To(true), row.selector
+			NewWithT(t).Expect(job.Identified(manual, "v9").Pods).To(Equal(row.want))
+		})
+	}
+}
