@@ -91,7 +91,7 @@ func (o Ordinals) NextParked(pods []corev1.Pod) (next *corev1.Pod, left int) {
 			continue
 		}
 		left++
-		if next == nil || IsReady(next) && !IsReady(pod) {
+		if next == nil || isServing(next) && !isServing(pod) {
 			next = pod
 		}
 	}
@@ -99,7 +99,7 @@ func (o Ordinals) NextParked(pods []corev1.Pod) (next *corev1.Pod, left int) {
 		return nil, left
 	}
 	end := int64(o.Start) + int64(o.Replicas)
-	if o.Ordered && !IsReady(next) {
+	if o.Ordered && !isServing(next) {
 		end = ordinalOf(next) // the pods above may wait for this one
 	}
 	if o.isComing(ordered, end) {
@@ -129,7 +129,7 @@ func (o Ordinals) isComing(ordered []*corev1.Pod, end int64) bool {
 // for that pod, 0 where nothing but an event can change the answer.
 func (o Ordinals) NextStuck(pods []corev1.Pod, failed bool, patience Patience, now time.Time) (next *corev1.Pod, wait time.Duration) {
 	ordered, moving := o.ordered(pods)
-	first := slices.IndexFunc(ordered, func(pod *corev1.Pod) bool { return !IsReady(pod) })
+	first := slices.IndexFunc(ordered, func(pod *corev1.Pod) bool { return !isServing(pod) })
 	if moving || !o.Ordered || !o.Observed || first < 0 {
 		return nil, 0
 	}
@@ -151,7 +151,7 @@ func (o Ordinals) StuckWait(pods []corev1.Pod, failed bool, patience Patience, n
 	}
 	for i := range pods {
 		pod := &pods[i]
-		if IsReady(pod) || !isCounted(pod) || !o.isObsolete(pod, failed) {
+		if isServing(pod) || !isCounted(pod) || !o.isObsolete(pod, failed) {
 			continue
 		}
 		left := patience.readyBy(pod).Sub(now)
@@ -164,6 +164,9 @@ func (o Ordinals) StuckWait(pods []corev1.Pod, failed bool, patience Patience, n
 	}
 	return false, wait
 }
+
+// isServing reports whether a pod is ready for its controller, as one that waits for traffic at the operator's gate isn't.
+func isServing(pod *corev1.Pod) bool { return IsReady(pod) && Gated(pod) == GateOpen }
 
 // isObsolete reports whether a pod that is deleted comes back with another revision.
 func (o Ordinals) isObsolete(pod *corev1.Pod, failed bool) bool {

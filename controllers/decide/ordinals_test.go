@@ -52,7 +52,8 @@ func rollingWeb(changes ...func(*decide.Ordinals)) decide.Ordinals {
 func parallel(web *decide.Ordinals) { web.Ordered = false }
 
 // webPods makes pods from texts such as "3b!": ordinal, revision, and ! where it isn't ready, - where it is being deleted, x where it failed,
-// g where it is gated, ~ where it isn't ready since a moment ago. They are an hour old.
+// g where it is gated, w where it would be ready but waits for traffic at the operator's gate, ~ where it isn't ready since a moment ago. They are an
+// hour old.
 func webPods(texts string) []corev1.Pod {
 	var made []corev1.Pod
 	for text := range strings.FieldsSeq(texts) {
@@ -61,7 +62,7 @@ func webPods(texts string) []corev1.Pod {
 		}}
 		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: pod.CreationTimestamp}
 		pod.Status.Phase = corev1.PodRunning
-		if strings.ContainsAny(text[2:], "!xg~") {
+		if strings.ContainsAny(text[2:], "!xgw~") {
 			ready.Status = corev1.ConditionFalse
 		}
 		if strings.Contains(text, "~") {
@@ -77,6 +78,10 @@ func webPods(texts string) []corev1.Pod {
 		if strings.Contains(text, "g") {
 			pod.Status.Phase = corev1.PodPending
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Reason: corev1.PodReasonSchedulingGated})
+		}
+		if strings.Contains(text, "w") {
+			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "altershield.defense.antgroup.com/verified"}}
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue})
 		}
 		made = append(made, pod)
 	}
@@ -109,6 +114,7 @@ func TestOrdinalsNextParked(t *testing.T) {
 		{"not while the last one is missing", parkedWeb(), "0a 1a 2b", "", 1},
 		{"not while one that came back isn't ready", parkedWeb(), "0a 1a 2a! 3b", "", 1},
 		{"one that isn't ready, which keeps those above from coming back", parkedWeb(), "0a 1b!", "web-1", 1},
+		{"nor does one that waits for traffic at its gate", parkedWeb(), "0a 1bw", "web-1", 1},
 		{"not while one below it is coming back", parkedWeb(), "0a! 1b! 2a 3a", "", 1},
 		{"not while one is missing, where nothing waits for it", parkedWeb(parallel), "0a 1b! 2a", "", 1},
 		{"the same in parallel", parkedWeb(parallel), "0a 1b 2b 3b!", "web-3", 3},
@@ -169,6 +175,9 @@ func TestOrdinalsNextStuck(t *testing.T) {
 		{"but one above it", rollingWeb(func(web *decide.Ordinals) { web.Partition = 1 }), "0a 1a! 2a 3a", false, "web-1", 0},
 		{"with a start", rollingWeb(func(web *decide.Ordinals) { web.Partition, web.Start = 2, 5 }), "5a 6a! 7c! 8a", false, "", 0},
 		{"never one that is ready", rollingWeb(), "0a 1c 2c 3c", false, "", 0},
+		{"but one of another release that waits for traffic", rollingWeb(), "0a 1a 2a 3cw", false, "web-3", 0},
+		{"not one of the release that does", rollingWeb(), "0a 1a 2a 3bw", false, "", 0},
+		{"but one that failed while it did, once the release is held", parkedWeb(), "0a 1a 2a 3bw", true, "web-3", 0},
 		{"not while one is being deleted", rollingWeb(), "0a 1a 2a- 3c!", false, "", 0},
 		{"nor while a lower one is missing", rollingWeb(), "0a 2c! 3c!", false, "", 0},
 		{"but while higher ones are, which wait for it", rollingWeb(), "0a 1c!", false, "web-1", 0},
@@ -220,6 +229,7 @@ func TestOrdinalsStuckWait(t *testing.T) {
 		{"one had its time, although the cache lacks others", rollingWeb(), "3c!", false, true, 0},
 		{"one has time", rollingWeb(), "0a 1a 2a~ 3c~", false, false, 50 * time.Second},
 		{"one of the release", rollingWeb(), "3b!", false, false, 0},
+		{"one of another release waits for traffic", rollingWeb(), "3cw", false, true, 0},
 		{"one of a failed release that is held", parkedWeb(), "3b!", true, true, 0},
 		{"of a set that doesn't wait", rollingWeb(parallel), "3c!", false, false, 0},
 		{"one that a gate holds back", rollingWeb(), "3cg", false, false, 0},
