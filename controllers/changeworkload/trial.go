@@ -78,7 +78,7 @@ func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload
 		return nil
 	case !scope.IsDenied(err):
 		return fmt.Errorf("creating %s in namespace %s: %w", name, record.Namespace, err)
-	case apierrors.IsForbidden(err):
+	case scope.LacksPermission(err):
 		err = fmt.Errorf("%s was not created: %s: %w", name, scope.JobCreation, err)
 	}
 	decision.AnswerTrial(record, name, err, r.Clock.Now())

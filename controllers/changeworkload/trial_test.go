@@ -75,11 +75,14 @@ func TestTryCreatesTheJobOfTheTrial(t *testing.T) {
 			tried: "False Job backup-trial-2 was not created: one that isn't of this CronJob has its name: delete that, and the operator creates its own",
 			event: "Warning TrialDenied release v2: Job backup-trial-2 was not created: one that isn't of this CronJob has its name: delete that, and the operator creates its own; " +
 				"the release is checked at the next run"},
-		{name: "with the permission alone", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", context.Canceled),
+		{name: "with the permission alone", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", errors.New(`User "manager" cannot create resource "jobs"`)),
 			tried: "False Job backup-trial-2 was not created: the operator may create Jobs only with the ClusterRole of config/components/job-creation " +
-				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: context canceled`,
+				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: User "manager" cannot create resource "jobs"`,
 			event: "Warning TrialDenied release v2: Job backup-trial-2 was not created: the operator may create Jobs only with the ClusterRole of config/components/job-creation " +
-				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: context canceled; the release is checked at the next run`},
+				`(chart: jobCreation.enabled): jobs.batch "backup-trial-2" is forbidden: User "manager" cannot create resource "jobs"; the release is checked at the next run`},
+		{name: "not where a quota forbids it", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", errors.New("exceeded quota: few")),
+			tried: `False jobs.batch "backup-trial-2" is forbidden: exceeded quota: few`,
+			event: `Warning TrialDenied release v2: jobs.batch "backup-trial-2" is forbidden: exceeded quota: few; the release is checked at the next run`},
 		{name: "again while the API server starts", live: backupAt("cron-1", "2"), answer: apierrors.NewForbidden(jobs, "backup-trial-2", errors.New("not yet ready to handle request")), fails: true},
 		{name: "again after any other error", live: backupAt("cron-1", "2"), answer: apierrors.NewInternalError(context.Canceled), fails: true},
 		{name: "not of an earlier release", live: backupAt("cron-1", "3")},

@@ -125,7 +125,7 @@ func (a *Asker) refused(ctx context.Context, doing string, err error) (plugin.An
 	switch {
 	case ctx.Err() != nil:
 		return plugin.Answer{}, fmt.Errorf("%s: %w", doing, err)
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "): // else a quota or a policy forbids it
+	case scope.LacksPermission(err):
 		return plugin.Broken(appv1alpha1.ReasonPermissionMissing, scope.JobCreation), nil
 	case scope.IsDenied(err):
 		return plugin.Broken(plugin.ReasonJobDenied, fmt.Sprintf("%s: %v", doing, err)), nil

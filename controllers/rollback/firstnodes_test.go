@@ -17,6 +17,7 @@ limitations under the License.
 package rollback_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestDeletePodOnTheFirstNodes(t *testing.T) {
 
 func TestDeletePodOnTheFirstNodesMayBeDenied(t *testing.T) {
 	g, b := NewWithT(t), newParkBench(t, append(waiting("1a 2a 3a 4a"), recordOf(awaits))...)
-	b.denied = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "agent-1", nil)
+	b.denied = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "agent-1", errors.New(`User "manager" cannot delete resource "pods" in API group "" in the namespace "default"`))
 	_, err := b.DeletePod(t.Context(), firstRequest())
 	g.Expect(err).To(And(
 		MatchError(ContainSubstring("the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)")),

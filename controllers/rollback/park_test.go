@@ -352,7 +352,7 @@ func TestDeletePodDeletesThePodThatItRead(t *testing.T) {
 }
 
 func TestDeletePodReturnsAnObstacle(t *testing.T) {
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-2", errors.New("no"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-2", errors.New(`User "manager" cannot delete resource "pods" in API group "" in the namespace "default"`))
 	for _, row := range []struct {
 		name    string
 		asked   rollback.PodRequest
@@ -360,14 +360,17 @@ func TestDeletePodReturnsAnObstacle(t *testing.T) {
 		objects []client.Object
 		denied  error
 		reason  rollback.ObstacleReason
+		advice  string
 	}{
-		{"without the permission", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), forbidden, "Denied"},
-		{"where a webhook denies it", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), answered(404, "", `admission webhook "pods.example.com" denied the request: no`), "Denied"},
+		{"without the permission", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), forbidden, "Denied", `in the namespace "default"; the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)`},
+		{"where a webhook denies it", podRequest(true, false), third(held), dbObjects("0a 1a 2b"), answered(404, "", `admission webhook "pods.example.com" denied the request: no`), "Denied", "denied the request: no"},
+		{"where a policy forbids it", podRequest(true, false), third(held), dbObjects("0a 1a 2b"),
+			answered(403, "Forbidden", `admission webhook "pods.example.com" denied the request: you cannot delete it`), "Denied", "denied the request: you cannot delete it"},
 		{"once its rollout is complete", podRequest(true, false),
-			third(held, func(set *appsv1.StatefulSet) { set.Status.CurrentRevision = "db-b" }), dbObjects("0a 1a 2b"), nil, "RolloutComplete"},
-		{"where its pods have volumes", podRequest(true, false), third(held, claiming), dbObjects("0a 1a 2b"), nil, "Data"},
-		{"where a stuck pod has volumes", podRequest(false, false), third(claiming), dbObjects("0a 1a 2c!"), nil, "Data"},
-		{"where it would come back with a version that failed", podRequest(false, true), third(held), append(dbObjects("0a 1a 2b!"), recordOfDB("a", "Suspend")), nil, "NoVerifiedVersion"},
+			third(held, func(set *appsv1.StatefulSet) { set.Status.CurrentRevision = "db-b" }), dbObjects("0a 1a 2b"), nil, "RolloutComplete", ""},
+		{"where its pods have volumes", podRequest(true, false), third(held, claiming), dbObjects("0a 1a 2b"), nil, "Data", ""},
+		{"where a stuck pod has volumes", podRequest(false, false), third(claiming), dbObjects("0a 1a 2c!"), nil, "Data", ""},
+		{"where it would come back with a version that failed", podRequest(false, true), third(held), append(dbObjects("0a 1a 2b!"), recordOfDB("a", "Suspend")), nil, "NoVerifiedVersion", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -378,9 +381,7 @@ func TestDeletePodReturnsAnObstacle(t *testing.T) {
 			g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
 			g.Expect(obstacle.Reason).To(Equal(row.reason))
 			g.Expect(b.deleted).To(BeEmpty())
-			if row.denied != nil {
-				g.Expect(obstacle.Message).To(ContainSubstring("config/components/pod-deletion"))
-			}
+			g.Expect(obstacle.Message).To(HaveSuffix(row.advice))
 		})
 	}
 }

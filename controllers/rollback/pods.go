@@ -161,7 +161,11 @@ func (r *Roller) deletePod(ctx context.Context, kind workload.Kind, object clien
 		client.Preconditions{UID: &pod.UID, ResourceVersion: ptr.To(pod.ResourceVersion)})
 	switch {
 	case scope.IsDenied(err):
-		return &Obstacle{ObstacleDenied, fmt.Sprintf("the API server denied the deletion of pod %s: %s; %s", pod.Name, err, scope.PodDeletions)}
+		message := fmt.Sprintf("the API server denied the deletion of pod %s: %s", pod.Name, err)
+		if scope.LacksPermission(err) {
+			message += "; " + scope.PodDeletions
+		}
+		return &Obstacle{ObstacleDenied, message}
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:

@@ -162,5 +162,11 @@ func isDeniedByAdmission(err error) bool {
 	return strings.Contains(message, " denied the request") || strings.Contains(message, " denied request: ")
 }
 
+// LacksPermission reports whether a write was denied because the operator has no permission for it. A quota, an admission webhook or a policy may
+// forbid it as well.
+func LacksPermission(err error) bool {
+	return apierrors.IsForbidden(err) && !isDeniedByAdmission(err) && strings.Contains(err.Error(), " cannot ")
+}
+
 // IsConflict reports whether an object has changed since it was read, so that another attempt may succeed at once.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }
