@@ -17,14 +17,17 @@ limitations under the License.
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
@@ -68,15 +71,45 @@ func (t *tool) runList(ctx context.Context, filter view.Filter) error {
 	if err != nil {
 		return err
 	}
-	namespace := t.flags.listed(cluster)
 	selector, err := labels.Parse(t.flags.selector)
 	if err != nil {
 		return usageError(fmt.Errorf("--selector: %w", err))
 	}
-	records, err := cluster.records(ctx, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
+	records, namespace, err := cluster.recordsNamed(ctx, filter.Names, t.flags.listed(cluster), client.MatchingLabelsSelector{Selector: selector})
 	if err != nil {
 		return err
 	}
 	list := view.ListOf(records, filter)
 	return t.print(list, func() string { return render.List(list, t.style(), namespace) }, recordNames(list.Items))
+}
+
+// recordsNamed lists the records of the namespaces in which names may be, and returns the last of these. namespace is that of a name without one; it
+// is empty for all.
+func (c *cluster) recordsNamed(
+	ctx context.Context, names []view.Name, namespace string, options ...client.ListOption,
+) (found []appv1alpha1.ChangeWorkload, last string, err error) {
+	namespaces := []string{namespace}
+	if namespace != "" && len(names) > 0 {
+		namespaces = nil
+		for _, name := range names {
+			namespaces = append(namespaces, cmp.Or(name.Namespace, namespace))
+		}
+		namespaces = slices.Compact(namespaces)
+	}
+	var denied error
+	for i, one := range namespaces {
+		records, err := c.records(ctx, append(slices.Clone(options), client.InNamespace(one))...)
+		switch {
+		case lacksRight(err) && i < len(namespaces)-1: // what stands before the slash may be a namespace
+			denied = err
+			continue
+		case lacksRight(err):
+			err = cmp.Or(denied, err)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		found, last = append(found, records...), one
+	}
+	return found, last, nil
 }

@@ -58,6 +58,9 @@ func TestListFormats(t *testing.T) {
 	g.Expect(b.run("list", "-A", "-o", "wide").expects(g, command.OK)).To(ContainSubstring("VERSION"))
 	g.Expect(b.run("list", "-n", "pay").expects(g, command.OK)).To(Equal("no releases under change control were found in namespace pay\n"))
 	g.Expect(b.run("list", "db").expects(g, command.OK)).NotTo(ContainSubstring("web"))
+	g.Expect(b.run("list", "--context=other", "shop/db").expects(g, command.OK)).To(And(ContainSubstring("db"), Not(ContainSubstring("web"))))
+	g.Expect(b.run("list", "--context=other", "shop/statefulset/db").expects(g, command.OK)).To(ContainSubstring("db"))
+	g.Expect(b.run("list", "shop/none").expects(g, command.OK)).To(Equal("no releases under change control were found in namespace shop\n"))
 	g.Expect(b.run("list", "--since=30m", "-o", "name").expects(g, command.OK)).To(BeEmpty())
 	g.Expect(b.run("list", "-l", "app.kubernetes.io/deployment-name=web", "-o", "name").expects(g, command.OK)).NotTo(ContainSubstring("db"))
 }
@@ -123,6 +126,18 @@ func TestMissingRightsAreASentence(t *testing.T) {
 		g.Expect(answer.err).To(Equal("error: you (bob) may not list changeworkloads.g in namespace shop: "+
 			"ask an administrator for this right, or name another namespace with -n\n"), line)
 	}
+}
+
+func TestListOfAnotherNamespaceNeedsNoRightInThatOfTheContext(t *testing.T) {
+	g := NewWithT(t)
+	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if within := new(client.ListOptions).ApplyOptions(options); within.Namespace != "shop" {
+			return forbidden("list", "g", "changeworkloads")
+		}
+		return kube.List(ctx, list, options...)
+	}}, failed(7, "49"))
+	g.Expect(b.run("list", "--context=other", "shop/web").expects(g, command.OK)).To(ContainSubstring("web"))
+	g.Expect(b.run("list", "--context=other", "pay/web").err).To(ContainSubstring("you (bob) may not list changeworkloads.g"))
 }
 
 func TestPartialRightsGiveAPartialViewWithNotes(t *testing.T) {
