@@ -193,6 +193,9 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 // byRecords finds a workload by its records.
 func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bool, error) {
 	deployments, others := name.Labels()
+	if name.Kind == "" {
+		others = nil // those of declared kinds count as well
+	}
 	var records []appv1alpha1.ChangeWorkload
 	for label, values := range map[string][]string{appv1alpha1.LabelDeploymentName: deployments, appv1alpha1.LabelWorkload: others} {
 		if len(values) == 0 {
@@ -204,12 +207,12 @@ func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bo
 		}
 		records = append(records, found...)
 	}
-	if len(records) == 0 && len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
+	if name.Kind == "" || len(records) == 0 && len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
 		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelWorkload, selection.Exists, nil)
 		if err != nil {
 			return view.Facts{}, false, err
 		}
-		records = found
+		records = append(records, found...)
 	}
 	byWorkload := name.Of(records)
 	if len(byWorkload) > 1 {

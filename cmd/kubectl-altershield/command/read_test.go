@@ -210,6 +210,11 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 	declared := set("ring")
 	declared.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.ring"}
 	declared.Spec.WorkloadRef.Kind, declared.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
+	api, declaredAPI := verified(3, "33"), set("api")
+	api.Name, api.Labels, api.Spec.AppName = "api--x--"+version("33"), map[string]string{"app.kubernetes.io/deployment-name": "api"}, "api"
+	api.Spec.WorkloadRef.Name = "api"
+	declaredAPI.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.api"}
+	declaredAPI.Spec.WorkloadRef.Kind, declaredAPI.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
 	kruise := set("db2")
 	kruise.Name, kruise.Spec.WorkloadRef.APIVersion = "statefulsets.db2--x--e1", "apps.kruise.io/v1beta1"
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -217,7 +222,7 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 			return forbidden("get", "apps.kruise.io", "clonesets")
 		}
 		return kube.Get(ctx, key, object, options...)
-	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise)
+	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise, api, declaredAPI)
 	for _, row := range []struct {
 		argument string
 		code     command.Code
@@ -227,6 +232,7 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 		{"shop/db", 0, "StatefulSet db"}, {"shop/sts/db", 0, "StatefulSet db"}, {"ring", 0, "CloneSet ring"}, {"cloneset/ring", 0, "CloneSet ring"},
 		{"clonesets.apps.kruise.io/ring", 0, "CloneSet ring"},
 		{"web", 2, "web may be deployment/web or statefulset/web: name the kind as well"},
+		{"api", 2, "api may be cloneset/api or deployment/api: name the kind as well"},
 		{"sts/db2", 2, "sts/db2 may be statefulset.apps.kruise.io/db2 or statefulset.apps/db2: name the kind as well"},
 		{"statefulset.apps/db2", 0, "StatefulSet db2"}, {"statefulset.apps.kruise.io/db2", 0, "StatefulSet db2"},
 		{"absent", 1, "there is no workload absent in namespace shop, or none under change control: kubectl altershield list -n shop --all shows those that are"},
