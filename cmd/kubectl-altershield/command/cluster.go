@@ -247,12 +247,13 @@ func (c *cluster) labelled(
 // addWorkload reads the workload itself. Without the right the facts have a note.
 func (c *cluster) addWorkload(ctx context.Context, facts *view.Facts) error {
 	live, err := c.workload(ctx, facts.Namespace, facts.Reference)
+	facts.Resource = view.ResourceOf(*facts)
 	switch {
 	case apierrors.IsNotFound(err): // its records follow it
 		return nil
 	case lacksRight(err):
 		facts.Notes = append(facts.Notes, view.Note{
-			Verb: "get", Resource: strings.ToLower(facts.Reference.Kind) + "s", Namespace: facts.Namespace, Lacks: view.LacksWorkload,
+			Verb: "get", Resource: facts.Resource, Namespace: facts.Namespace, Lacks: view.LacksWorkload,
 		})
 		return nil
 	case err != nil:
@@ -294,7 +295,7 @@ func (c *cluster) byWorkload(ctx context.Context, name view.Name) (view.Facts, b
 
 // refresh reads the records and the workload again.
 func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, error) {
-	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference}
+	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference, Resource: facts.Resource}
 	name := view.Name{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
 	options := []client.ListOption{client.InNamespace(facts.Namespace)}
 	if len(facts.Records) > 0 {

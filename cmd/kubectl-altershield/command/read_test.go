@@ -65,6 +65,14 @@ func TestListFormats(t *testing.T) {
 	g.Expect(b.run("list", "-l", "app.kubernetes.io/deployment-name=web", "-o", "name").expects(g, command.OK)).NotTo(ContainSubstring("db"))
 }
 
+func TestANoteHasTheResourceOfADeclaredKind(t *testing.T) {
+	created := set("web")
+	created.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "proxies.web"}
+	created.Spec.WorkloadRef.Kind, created.Spec.WorkloadRef.APIVersion = "Proxy", "mesh.example.com/v1"
+	text := newBenchWith(t, refuses("Proxy"), created).run("status", "web").expects(NewWithT(t), command.OK)
+	NewWithT(t).Expect(text).To(HavePrefix("! you may not get proxies in namespace shop: the workload's own state is not shown"))
+}
+
 func TestFlagsReachTheClient(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t)

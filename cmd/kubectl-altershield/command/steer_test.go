@@ -114,6 +114,19 @@ func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
 	NewWithT(t).Expect(b.run("resume", "cloneset/web", "-y").err).To(ContainSubstring("you (bob) may not get controlledkinds.apps"))
 }
 
+func TestHoldOfADeclaredKindThatWasCreatedAgainIsThatOfItsControlledKind(t *testing.T) {
+	g := NewWithT(t)
+	object, created := clone()
+	object.SetKind("Proxy")
+	object.SetUID("new")
+	created.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "proxies.web"}
+	created.Spec.WorkloadRef.Kind, created.Spec.WorkloadRef.UID = "Proxy", "old"
+	kind := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "proxies.apps.kruise.io"}, Spec: appv1alpha1.ControlledKindSpec{
+		Hold: []appv1alpha1.HoldField{{Path: "spec.updateStrategy.paused", Value: &apiextensionsv1.JSON{Raw: []byte("true")}}},
+	}}
+	g.Expect(newBench(t, kind, object, created).run("hold", "proxy/web", "-y").expects(g, command.OK)).To(HavePrefix("paused"))
+}
+
 func TestHoldOfADeclaredKindLeavesItsPartition(t *testing.T) {
 	paused := []appv1alpha1.HoldField{{Path: "spec.updateStrategy.paused", Value: &apiextensionsv1.JSON{Raw: []byte("true")}}}
 	for name, row := range map[string]struct {

@@ -118,8 +118,11 @@ func FullArgument(reference appv1alpha1.WorkloadReference) string {
 	return strings.ToLower(groupKindOf(reference)) + "/" + reference.Name
 }
 
-// resourceOf returns the resource of a workload: the label of its records has it, and those of Deployments have none.
-func resourceOf(facts Facts) string {
+// ResourceOf returns the resource of a workload: the label of its records has it, and those of Deployments have none.
+func ResourceOf(facts Facts) string {
+	if facts.Resource != "" {
+		return facts.Resource
+	}
 	for i := range facts.Records {
 		if resource, _, found := strings.Cut(facts.Records[i].Labels[appv1alpha1.LabelWorkload], "."); found {
 			return resource

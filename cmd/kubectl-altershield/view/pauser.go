@@ -82,7 +82,7 @@ func pauserOf(facts Facts) (workload.Pauser, error) {
 // KindName returns the name of the ControlledKind of a workload of a declared kind.
 func KindName(facts Facts) string {
 	group, _, _ := strings.Cut(facts.Reference.APIVersion, "/")
-	return resourceOf(facts) + "." + group
+	return ResourceOf(facts) + "." + group
 }
 
 // lost returns what the operations of a pause would overwrite that resume couldn't restore, empty for nothing. A field that is false or 0 is as good as

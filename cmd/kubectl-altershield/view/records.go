@@ -146,7 +146,7 @@ func SelectorOf(facts Facts) map[string]string {
 	if facts.Reference.Kind == "Deployment" {
 		return map[string]string{appv1alpha1.LabelDeploymentName: decide.LabelValue(facts.Reference.Name)}
 	}
-	return map[string]string{appv1alpha1.LabelWorkload: decide.LabelValue(resourceOf(facts) + "." + facts.Reference.Name)}
+	return map[string]string{appv1alpha1.LabelWorkload: decide.LabelValue(ResourceOf(facts) + "." + facts.Reference.Name)}
 }
 
 // addRecorded adds the releases of a workload to a history that ChangeRecords alone know.

@@ -35,6 +35,8 @@ type Facts struct {
 	// Reference identifies the workload.
 	Namespace string
 	Reference appv1alpha1.WorkloadReference
+	// Resource is that of its kind; empty if only its records tell.
+	Resource string
 	// Workload is the workload itself; nil if it can't be read.
 	Workload *unstructured.Unstructured
 	// Pauser is how a workload of a declared kind is paused; nil if its ControlledKind isn't read, or tells no way.

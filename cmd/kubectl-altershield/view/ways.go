@@ -170,7 +170,7 @@ func changeRight(facts Facts) Right {
 	if !found {
 		group = ""
 	}
-	return Right{Verb: "patch", Group: group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
+	return Right{Verb: "patch", Group: group, Resource: ResourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
 }
 
 // failedBatch returns the name of the first batch that failed, or how to find it.
