@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +160,7 @@ func (t *tool) freezeUnlock() *cobra.Command {
 		Example: "  kubectl altershield freeze unlock incident-99",
 		Args:    exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return t.runFreezeUnlock(command.Context(), strings.TrimPrefix(args[0], "changefreeze/"), flags)
+			return t.runFreezeUnlock(command.Context(), objectName(args[0], "changefreeze"), flags)
 		},
 	}
 	flags.bind(command)

@@ -69,6 +69,15 @@ func TestFreezeLockAndUnlock(t *testing.T) {
 	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(&lock), &lock)).NotTo(Succeed())
 }
 
+func TestUnlockTakesTheNameThatListPrints(t *testing.T) {
+	for _, name := range []string{"inc-99", "changefreeze/inc-99", "changefreezes/inc-99", "changefreeze.app.ops.cloud.alipay.com/inc-99"} {
+		b := newBench(t, changeFreeze("shop", "inc-99", time.Hour))
+		NewWithT(t).Expect(b.run("freeze", "unlock", name, "-y").expects(NewWithT(t), command.OK)).To(HavePrefix("changefreeze/inc-99 in namespace shop has ended"))
+	}
+	answer := newBench(t, changeFreeze("shop", "inc-99", time.Hour)).run("freeze", "unlock", "changepod.app.ops.cloud.alipay.com/inc-99", "-y")
+	NewWithT(t).Expect(answer.code).To(Equal(command.Failed))
+}
+
 func TestUnlockDeletesTheVeryLockThatWasShown(t *testing.T) {
 	g := NewWithT(t)
 	b := newBenchWith(t, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {

@@ -108,6 +108,16 @@ func recordNames(releases []view.Release) []string {
 	return names
 }
 
+// objectName returns the name of an object of a kind of the operator, which a user may name as kubectl prints it: changefreeze.GROUP/NAME.
+func objectName(argument, kind string) string {
+	before, name, found := strings.Cut(argument, "/")
+	word, group, _ := strings.Cut(before, ".")
+	if found && (word == kind || word == kind+"s") && (group == "" || group == appv1alpha1.GroupVersion.Group) {
+		return name
+	}
+	return argument
+}
+
 func workloadName(reference appv1alpha1.WorkloadReference) []string {
 	return []string{view.Argument(reference)}
 }

@@ -239,7 +239,7 @@ func TestVerdictKeepsTheVerdictsOfOthers(t *testing.T) {
 	g.Expect(b.run("verdict", "changepod/"+name, "fail", "--pod", "web-2", "--reason", "5xx", "-y").expects(g, command.OK)).
 		To(Equal("changed the verdicts of changepod/" + name + " in namespace shop\n"))
 	b.in = "y\n"
-	answer := b.run("verdict", name, "pass", "--pod", "web-1", "--reason", "the probe was wrong")
+	answer := b.run("verdict", "changepod.app.ops.cloud.alipay.com/"+name, "pass", "--pod", "web-1", "--reason", "the probe was wrong")
 	g.Expect(answer.err).To(Equal("changepod/" + name + " in namespace shop gets these verdicts\n  web-1: unpass -> pass\n  reason    the probe was wrong\nDo you want this? [y/N] "))
 	var changed appv1alpha1.ChangePod
 	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, &changed)).To(Succeed())

@@ -19,7 +19,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +42,7 @@ withdrawn, its suspension ends. status and why show the batches.`,
 			if err != nil {
 				return err
 			}
-			return t.runVerdict(command.Context(), strings.TrimPrefix(args[0], "changepod/"), verdict, pod, flags)
+			return t.runVerdict(command.Context(), objectName(args[0], "changepod"), verdict, pod, flags)
 		},
 	}
 	flags.bind(command)
