@@ -67,6 +67,18 @@ func TestEventsAreFollowed(t *testing.T) {
 	g.Expect(answer.out).To(MatchRegexp(`(?s)of First\n\d+s +Normal +Second +Deployment/web +of Second\n$`))
 }
 
+func TestStatusUntilDoneAwaitsTheReleaseThatIsNotRecordedYet(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(8, "bb"), verified(7, "49"))
+	b.tick(func(second int) {
+		if second == 3 {
+			g.Expect(b.kube.Create(context.Background(), failed(8, "bb"))).To(Succeed())
+		}
+	})
+	g.Expect(b.run("status", "web", "-w", "--until=done").expects(g, command.OK)).To(ContainSubstring("release 8  bb00000"))
+	g.Expect(b.clock.Since(now)).To(BeNumerically(">=", 3*time.Second))
+}
+
 func TestEventsAreFollowedUntilAnErrorThatStays(t *testing.T) {
 	lists := 0
 	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {

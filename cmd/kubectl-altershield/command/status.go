@@ -76,7 +76,7 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 		if err := screen.show(status); err != nil {
 			return err
 		}
-		if untilDone && status.Present != nil && status.Present.State.IsFinal() {
+		if untilDone && status.IsDone() {
 			return nil
 		}
 		select {

@@ -157,6 +157,11 @@ func StatusOf(facts Facts, now time.Time) Status {
 	return status
 }
 
+// IsDone reports whether the release of the workload has ended. One that isn't recorded yet hasn't.
+func (s Status) IsDone() bool {
+	return s.Present != nil && s.Present.State.IsFinal() && (s.Present.Current || s.Workload.Version == "")
+}
+
 // versionBefore returns the version that a release replaced, empty if that isn't known: the releases between may be forgotten.
 func versionBefore(facts Facts, release Release, earlier []Release) string {
 	for _, before := range earlier {
