@@ -64,7 +64,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	defer limit.Stop()
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
-	shown := ""
+	shown, isGone := "", false
 	for {
 		outcome := view.OutcomeOf(facts, awaited)
 		if shown, err = t.tellOutcome(outcome, shown); err != nil {
@@ -74,6 +74,9 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		if outcome.Done && !goesBack {
 			return t.endWait(outcome)
 		}
+		if isGone {
+			return fmt.Errorf("%s in namespace %s was deleted, so that its release %d doesn't end", view.Argument(facts.Reference), facts.Namespace, awaited.Number)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -82,6 +85,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		case <-ticker.C():
 		}
 		fresh, err := cluster.refresh(ctx, facts)
+		isGone = err == nil && view.IsGone(facts, fresh)
 		switch {
 		case err == nil && goesBack: // the operator made another release, or dropped the request
 			facts, awaited = fresh, awaitedOf(fresh, number)

@@ -140,6 +140,29 @@ func TestWaitEndsAtItsTimeout(t *testing.T) {
 	g.Expect(b.clock.Since(now)).To(BeNumerically("<", 30*time.Second))
 }
 
+func TestWaitEndsWhereTheWorkloadIsDeleted(t *testing.T) {
+	again := web(1, "a1")
+	again.UID = "another-uid"
+	for name, then := range map[string]*appsv1.Deployment{"for good": nil, "and created again": again} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))
+			b.tick(func(second int) {
+				if second == 3 {
+					g.Expect(b.kube.Delete(context.Background(), web(7, "49"))).To(Succeed())
+					g.Expect(b.kube.Delete(context.Background(), verified(7, "49"))).To(Succeed())
+				}
+				if second == 3 && then != nil {
+					g.Expect(b.kube.Create(context.Background(), then)).To(Succeed())
+				}
+			})
+			answer := b.run("wait", "web")
+			g.Expect(answer.code).To(Equal(command.Failed), answer.err)
+			g.Expect(answer.err).To(Equal("error: deployment/web in namespace shop was deleted, so that its release 7 doesn't end\n"))
+		})
+	}
+}
+
 func TestWaitIsInterrupted(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))

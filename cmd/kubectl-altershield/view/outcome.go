@@ -17,6 +17,8 @@ limitations under the License.
 package view
 
 import (
+	"slices"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
@@ -52,6 +54,14 @@ func Awaited(facts Facts) decide.Release {
 // IsRollbackAsked reports whether a user asked for a rollback that the operator neither made nor refused yet.
 func IsRollbackAsked(facts Facts) bool {
 	return facts.Workload != nil && facts.Workload.GetAnnotations()[appv1alpha1.AnnotationRollback] != ""
+}
+
+// IsGone reports whether a workload was deleted since it was read, also if there is another one of its name.
+func IsGone(before, fresh Facts) bool {
+	if fresh.Workload == nil {
+		return !slices.ContainsFunc(fresh.Notes, func(note Note) bool { return note.Lacks == LacksWorkload })
+	}
+	return before.Workload != nil && before.Workload.GetUID() != fresh.Workload.GetUID()
 }
 
 // OutcomeOf returns how far a release of a workload is.
