@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
@@ -84,10 +85,13 @@ func passes(err error) bool {
 
 // explain returns an error as a sentence for the user: what failed, and what helps.
 func explain(err error) error {
+	var unknown *meta.NoKindMatchError
 	switch {
 	case lacksRight(err):
 		status, _ := statusOf(err)
 		return errors.New(missingRight(status.Message))
+	case errors.As(err, &unknown) && unknown.GroupKind.Group != "" && unknown.GroupKind.Group != appv1alpha1.GroupVersion.Group:
+		return fmt.Errorf("this cluster doesn't have the kind (%w)", err)
 	case meta.IsNoMatchError(err):
 		return fmt.Errorf("this cluster doesn't have the kind: is AlterShield Operator installed? (%w)", err)
 	case isTimeout(err), errors.Is(err, context.DeadlineExceeded):

@@ -25,8 +25,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -205,6 +207,17 @@ func TestWhyOfAFileWithoutTheWorkload(t *testing.T) {
 	g.Expect(b.run("why", "cart", "-f", "-").code).To(Equal(command.Usage))
 	b.in = "{"
 	g.Expect(b.run("why", "-f", "-").err).To(ContainSubstring("reading -"))
+}
+
+func TestWhyOfAFileWithAKindThatTheClusterLacks(t *testing.T) {
+	g := NewWithT(t)
+	b := newBenchWith(t, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"}, SearchedVersions: []string{"v1alpha1"}}
+	}})
+	b.in = "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: ring}\n"
+	answer := b.run("why", "-f", "-")
+	g.Expect(answer.code).To(Equal(command.Failed))
+	g.Expect(answer.err).To(Equal(`error: this cluster doesn't have the kind (reading cloneset/ring in namespace shop: no matches for kind "CloneSet" in version "apps.kruise.io/v1alpha1")` + "\n"))
 }
 
 func TestWhyOfADeclaredKindIsAMergePatch(t *testing.T) {
