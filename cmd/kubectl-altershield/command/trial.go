@@ -25,6 +25,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,8 +82,18 @@ func workloads(in io.Reader, file string) ([]*unstructured.Unstructured, error) 
 		if err := utiljson.Unmarshal(encoded, &object.Object); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", file, err)
 		}
-		if object.GetKind() != "" && object.GetName() != "" && object.GetAPIVersion() != "v1" {
-			objects = append(objects, object)
+		items := []unstructured.Unstructured{*object}
+		if object.IsList() && strings.HasSuffix(object.GetKind(), "List") {
+			list, err := object.ToList()
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", file, err)
+			}
+			items = list.Items
+		}
+		for i := range items {
+			if items[i].GetKind() != "" && items[i].GetName() != "" && items[i].GetAPIVersion() != "v1" {
+				objects = append(objects, &items[i])
+			}
 		}
 	}
 }

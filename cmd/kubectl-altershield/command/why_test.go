@@ -182,6 +182,17 @@ func TestWhyOfAFileWithoutTheRightToUpdateIsASentence(t *testing.T) {
 	g.Expect(answer.err).To(ContainSubstring("you (bob) may not patch deployments.apps in namespace shop"))
 }
 
+func TestAListInAFileIsTriedItemByItem(t *testing.T) {
+	g := NewWithT(t)
+	var kinds []types.PatchType
+	var texts []string
+	b := newBenchWith(t, patches(&kinds, &texts, func(client.Object) error { return denied() }), web(7, "49"))
+	b.in = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: web}\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n"
+	answer := b.run("why", "-f", "-")
+	g.Expect(answer.code).To(Equal(command.Denied), answer.err)
+	g.Expect(answer.out).To(HavePrefix("✖ shop/web would be DENIED"))
+}
+
 func TestWhyOfServerSideApply(t *testing.T) {
 	g := NewWithT(t)
 	called := false
