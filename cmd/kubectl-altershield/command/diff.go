@@ -192,6 +192,9 @@ func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	if len(objects) == 0 {
+		return usageError(fmt.Errorf("there is no workload in %s", file))
+	}
 	cluster, err := t.connect()
 	if err != nil {
 		return err

@@ -163,6 +163,15 @@ func TestWhyOfAFileThatWouldBeAdmittedChangesNothing(t *testing.T) {
 	g.Expect(b.run("diff", "-f", "-").expects(g, command.OK)).To(Equal("release 7 4900000 → file -\n  spec.containers[web].image: web:1.9 -> web:2.0\n"))
 }
 
+func TestDiffOfAFileWithoutTheWorkload(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t)
+	b.in = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+	answer := b.run("diff", "-f", "-")
+	g.Expect(answer.code).To(Equal(command.Usage))
+	g.Expect(answer.err).To(ContainSubstring("there is no workload in -"))
+}
+
 func TestWhyOfANewWorkload(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t)
