@@ -17,6 +17,7 @@ limitations under the License.
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,12 +78,8 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		if isGone {
 			return fmt.Errorf("%s in namespace %s was deleted, so that its release %d doesn't end", view.Argument(facts.Reference), facts.Namespace, awaited.Number)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-limit.C():
-			return &ending{Timeout, errors.New(render.Timeout(timeout.String(), t.style()))}
-		case <-ticker.C():
+		if !nextLook(ctx, ticker.C(), limit.C()) {
+			return cmp.Or[error](ctx.Err(), &ending{Timeout, errors.New(render.Timeout(timeout.String(), t.style()))})
 		}
 		fresh, err := cluster.refresh(ctx, facts)
 		isGone = err == nil && view.IsGone(facts, fresh)
@@ -94,6 +91,18 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		case !passes(err):
 			return err
 		}
+	}
+}
+
+// nextLook waits for the time of the next look. It returns false if there is none, as the user or the limit ended the wait.
+func nextLook(ctx context.Context, next, limit <-chan time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-limit:
+		return false
+	case <-next:
+		return true
 	}
 }
 
