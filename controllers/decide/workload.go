@@ -53,6 +53,14 @@ type Rollout struct {
 	Blocker string
 }
 
+// KeepBack leaves out the pods that a user keeps at the version before by a partition: they aren't desired.
+func (r *Rollout) KeepBack(pods int32) {
+	if r.Desired > 0 && r.Desired <= pods {
+		r.Idle = "its partition keeps all of its pods as they are"
+	}
+	r.Desired = max(r.Desired-pods, 0)
+}
+
 // Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment.
 type Revision struct {
 	// Version is the stamped version; empty for a template from before the workload came under change control.

@@ -142,9 +142,7 @@ func (k *kind) Rollout(object client.Object) decide.Rollout {
 	}
 	if k.lever.partition != nil && k.pods.by != appv1alpha1.PodsByNone {
 		rollout.Kept = int32(k.lever.kept(object, int64(rollout.Desired)))
-		if rollout.Desired -= rollout.Kept; rollout.Kept > 0 && rollout.Desired == 0 {
-			rollout.Idle = "its partition keeps all of its pods as they are"
-		}
+		rollout.KeepBack(rollout.Kept)
 	}
 	rolling, known := k.counts.isRolling(fields, int64(rollout.Kept))
 	if !known {

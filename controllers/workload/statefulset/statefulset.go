@@ -115,11 +115,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		return rollout
 	}
 	if !rollout.Paused || isPaced(set) {
-		partition := userPartition(set)
-		if rollout.Desired > 0 && rollout.Desired <= partition {
-			rollout.Idle = "its partition keeps all of its pods as they are"
-		}
-		rollout.Desired = max(rollout.Desired-partition, 0)
+		rollout.KeepBack(userPartition(set))
 	}
 	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
 	return rollout
