@@ -22,6 +22,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -246,7 +247,7 @@ func (r *Reconciler) report(before, after *appv1alpha1.ChangeWorkload, scene *sc
 	switch {
 	case phase == appv1alpha1.ChangeWorkloadSuccess:
 		r.Recorder.Record(events.ReleaseSucceeded(scene.owner, after, decision.Unchecked))
-	case phase == appv1alpha1.ChangeWorkloadSuspend && !scene.Observed && (scene.Blocking || scene.Suspended):
+	case phase == appv1alpha1.ChangeWorkloadSuspend && meta.IsStatusConditionTrue(after.Status.Conditions, appv1alpha1.ConditionSuspended):
 		r.Recorder.Record(events.ReleaseSuspended(scene.owner, after))
 	case phase == appv1alpha1.ChangeWorkloadSuspend:
 		r.Recorder.Record(events.PodsFailed(scene.owner, after))

@@ -19,6 +19,7 @@ package changeworkload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -29,6 +30,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -175,6 +177,55 @@ func TestSteerTellsThatAWriteIsDenied(t *testing.T) {
 			g.Expect(<-recorder.Events).To(Equal(row.event))
 		})
 	}
+}
+
+// It says so in the status, once: each write would bring the next try at once.
+func TestReconcileSavesTheFailureOfAReleaseWhoseSuspensionIsDenied(t *testing.T) {
+	g := NewWithT(t)
+	p := newPlane(t, append(sleepOf(2), finishedPod(1), failedBatch(1), recordAt(2, version, "Running", "Verifying")), nil)
+	var denied error = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: "Forbidden", Message: `admission webhook "owners.example.com" denied the request: no owner`}}
+	kube, written := p.Client.(client.WithWatch), 0
+	p.Client = interceptor.NewClient(kube, interceptor.Funcs{
+		Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if denied != nil {
+				return denied
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, _ client.Client, part string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+			written++
+			return kube.SubResource(part).Patch(ctx, object, patch, options...)
+		},
+	})
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}}
+	conditions := func() (told []string) {
+		var found appv1alpha1.ChangeWorkload
+		g.Expect(p.api.Get(t.Context(), request.NamespacedName, &found)).To(Succeed())
+		for _, condition := range found.Status.Conditions {
+			told = append(told, fmt.Sprintf("%s %s %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+		}
+		return append(told, string(found.Status.Status))
+	}
+	for range 2 {
+		_, err := p.Reconcile(t.Context(), request)
+		g.Expect(err).To(MatchError(denied), "it is tried again")
+	}
+	g.Expect(conditions()).To(Equal([]string{
+		"Verified False PodsFailed: pod sleep-1-1 failed its check: find error",
+		`Suspended False WorkloadNotWritten: further releases of the Deployment are not denied yet, as it can't be suspended: patching Deployment default/sleep: ` +
+			`admission webhook "owners.example.com" denied the request: no owner`,
+		"Suspend",
+	}))
+	g.Expect(written).To(Equal(1))
+	g.Expect(<-p.recorded.Events).To(HavePrefix("Warning WorkloadNotWritten release " + version + ": "))
+	g.Expect(<-p.recorded.Events).To(Equal("Warning PodsFailed release " + version + ": pod sleep-1-1 failed its check: find error"))
+	g.Expect(<-p.recorded.Events).To(HavePrefix("Warning WorkloadNotWritten release " + version + ": "))
+
+	denied = nil
+	p.reconcile()
+	g.Expect(p.deployment().Labels).To(HaveKey("altershield.defense.antgroup.com/suspend"))
+	g.Expect(conditions()).To(ContainElement(HavePrefix("Suspended True PodsFailed: ")))
+	g.Expect(<-p.recorded.Events).To(HavePrefix("Warning ReleaseSuspended release " + version + ": "))
 }
 
 // unholdable is a declared kind without fields that hold its rollouts, valueless one whose values for that aren't known.

@@ -64,6 +64,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case scope.IsConflict(err):
 		return ctrl.Result{RequeueAfter: retryWait}, nil
+	case scope.IsDenied(err) && decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
+		return ctrl.Result{}, errors.Join(err, r.saveDenied(ctx, &workload, scene, err))
 	case err != nil:
 		return ctrl.Result{}, err
 	case movedOn:
@@ -100,6 +102,18 @@ func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeW
 		return opened, err
 	}
 	return opened, r.forget(ctx, workload, scene, decision)
+}
+
+// saveDenied saves that a release failed whose workload can't be suspended or held, since the API server denied the write to it.
+func (r *Reconciler) saveDenied(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, denied error) error {
+	scene.Denied = denied.Error()
+	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
+	decision.Suspend = false // reported once it is
+	err := r.save(ctx, workload, scene, decision)
+	if err == nil {
+		r.Looks.Counted(client.ObjectKeyFromObject(workload))
+	}
+	return err
 }
 
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it

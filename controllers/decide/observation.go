@@ -50,6 +50,8 @@ type Observation struct {
 	Suspended bool
 	// Blocking reports whether a failed pod suspends its Deployment.
 	Blocking bool
+	// Denied is why the API server denied the write that suspends the Deployment, or holds its rollout; empty where it didn't.
+	Denied string
 	// WentBack reports whether the Deployment moved on from this release to a version that was verified before.
 	WentBack bool
 	// RolledBack is the rollback that ended this release, nil where none did.

@@ -65,6 +65,11 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, reas
 			"the mode of the kind "+seen.Kind+" is Observe: with Enforce the release would have been suspended")
 		return
 	}
+	if seen.Denied != "" && seen.Blocking {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonWorkloadNotWritten,
+			"further releases of the "+seen.Kind+" are not denied yet, as it can't be suspended: "+shortText(seen.Denied))
+		return
+	}
 	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,
 		`the OpsConfigInfo "blocking" is off: further releases of the `+seen.Kind+" are not denied")
 }

@@ -99,6 +99,8 @@ const (
 	// ReasonObserving means that a pod failed while the mode of the kind is Observe. Also the reason of the condition Ready of a
 	// ControlledKind that is observed.
 	ReasonObserving = "Observing"
+	// ReasonWorkloadNotWritten means that a pod failed, and the API server denied the write that suspends the workload.
+	ReasonWorkloadNotWritten = EventWorkloadNotWritten
 	// ReasonLifted means that the suspension has ended.
 	ReasonLifted = "Lifted"
 )

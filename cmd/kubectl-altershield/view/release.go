@@ -133,7 +133,7 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 	release.State, release.Reason, release.Why = stateOf(record)
 	release.Why = together(release.Why, record.Status.DefenseCheckFailPods)
 	if suspends := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionSuspended); release.State == Suspend && suspends != nil &&
-		(suspends.Reason == appv1alpha1.ReasonBlockingDisabled || suspends.Reason == appv1alpha1.ReasonObserving) {
+		suspends.Status == metav1.ConditionFalse && suspends.Reason != appv1alpha1.ReasonLifted {
 		release.NotSuspended, release.Why = true, release.Why+"; "+suspends.Message
 	}
 	if isParked(record) && release.State == Suspend {
