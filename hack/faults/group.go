@@ -181,7 +181,9 @@ func (g *group) tryWrites(ctx context.Context, what string, plans []plan, parall
 
 func (g *group) tryViews(ctx context.Context) {
 	for _, plan := range g.wanted(viewPlans("")) {
-		g.results = append(g.results, g.disturb(ctx, g.under(plan.disturbance), plan.disturbance)...)
+		if names := g.under(plan.disturbance); len(names) > 0 {
+			g.results = append(g.results, g.disturb(ctx, names, plan.disturbance)...)
+		}
 	}
 	g.tellTime("views")
 }

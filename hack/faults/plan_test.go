@@ -180,7 +180,8 @@ func TestChooseTakesTheNamedScenariosInTheirGroups(t *testing.T) {
 		chosen map[string][]string
 	}{
 		{options{}, map[string][]string{
-			"deployments": {"checks", "checks-asked", "checks-blind", "checks-compared", "crash", "held", "late", "notify", "rollback", "stuck", "walkthrough"},
+			"deployments": {"checks-asked", "held", "late", "notify", "rollback", "stuck", "walkthrough"},
+			"checks":      {"checks", "checks-blind", "checks-compared", "crash"},
 			"policies":    {"freeze", "steps", "steps-before", "thaw", "undo"},
 			"kinds":       {"daemonset", "declared", "first-nodes", "park", "park-on-fail", "statefulset", "steps-nodes", "steps-partition", "undeclared"},
 			"server":      {"repair", "server", "steps-order"},
@@ -199,11 +200,11 @@ func TestChooseTakesTheNamedScenariosInTheirGroups(t *testing.T) {
 }
 
 func TestUnderDisturbsTheLongScenariosForWhatOnlyTheyUse(t *testing.T) {
-	chosen, err := choose(options{scenarios: []string{"checks", "checks-asked", "crash", "late", "notify"}}, io.Discard)
+	chosen, err := choose(options{scenarios: []string{"checks", "checks-blind", "crash"}}, io.Discard)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for resource, played := range map[string][]string{
-		"verificationpolicies": {"checks", "checks-asked", "crash"}, "verificationsources": {"checks", "checks-asked", "crash"},
-		"changeverdicts": {"checks", "checks-asked", "crash"}, "pods": {"crash"},
+		"verificationpolicies": {"checks", "checks-blind", "crash"}, "verificationsources": {"checks", "checks-blind", "crash"},
+		"changeverdicts": {"checks", "checks-blind", "crash"}, "pods": {"crash"},
 	} {
 		names := chosen[0].under(proxy.Disturbance{Resources: []string{resource}})
 		NewWithT(t).Expect(names).To(ConsistOf(played), resource)

@@ -62,7 +62,8 @@ func scenarios() (all []scenario) {
 		name      string
 		scenarios []scenario
 	}{
-		{"deployments", slices.Concat(ofDeployments(), ofChecks(), ofReceivers())},
+		{"deployments", slices.Concat(ofDeployments(), ofReceivers())},
+		{"checks", ofChecks()},
 		{"policies", ofPolicies()},
 		{"kinds", ofRollouts()},
 		{serverGroup, ofServer()},
