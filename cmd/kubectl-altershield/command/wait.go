@@ -61,6 +61,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		return err
 	}
 	awaited := awaitedOf(facts, number)
+	begun := t.Clock.Now()
 	limit := t.Clock.NewTimer(timeout)
 	defer limit.Stop()
 	ticker := t.Clock.NewTicker(interval)
@@ -68,11 +69,14 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	shown, isGone := "", false
 	for {
 		outcome := view.OutcomeOf(facts, awaited)
-		if shown, err = t.tellOutcome(outcome, shown); err != nil {
-			return err
+		mayLag := number == 0 && view.MayLag(facts) && t.Clock.Since(begun) < min(recordTime, timeout-interval)
+		if !outcome.Done || !mayLag {
+			if shown, err = t.tellOutcome(outcome, shown); err != nil {
+				return err
+			}
 		}
 		goesBack := number == 0 && view.IsRollbackAsked(facts)
-		if outcome.Done && !goesBack {
+		if outcome.Done && !goesBack && !mayLag {
 			return t.endWait(outcome)
 		}
 		if isGone {
@@ -84,7 +88,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		fresh, err := cluster.refresh(ctx, facts)
 		isGone = err == nil && view.IsGone(facts, fresh)
 		switch {
-		case err == nil && goesBack: // the operator made another release, or dropped the request
+		case err == nil && (goesBack || mayLag): // the operator made or recorded another release, or dropped the request
 			facts, awaited = fresh, awaitedOf(fresh, number)
 		case err == nil:
 			facts = fresh
@@ -93,6 +97,9 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		}
 	}
 }
+
+// recordTime is how long the operator may take to record a release of a kind that is only observed.
+const recordTime = 10 * time.Second
 
 // nextLook waits for the time of the next look. It returns false if there is none, as the user or the limit ended the wait.
 func nextLook(ctx context.Context, next, limit <-chan time.Time) bool {

@@ -83,7 +83,9 @@ func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
 
 func TestWaitOfAWorkloadThatIsNotUnderChangeControl(t *testing.T) {
 	g := NewWithT(t)
-	answer := newBench(t, web(1, "49", func(deployment *appsv1.Deployment) { deployment.Labels = nil })).run("wait", "web")
+	b := newBench(t, web(1, "49", func(deployment *appsv1.Deployment) { deployment.Labels = nil }))
+	b.tick(func(int) {})
+	answer := b.run("wait", "web")
 	g.Expect(answer.code).To(Equal(command.NotChecked))
 	g.Expect(answer.out).To(ContainSubstring("NotControlled"))
 }
@@ -219,4 +221,46 @@ func TestWaitEndsWhereReadingIsNotAllowedAnyMore(t *testing.T) {
 	answer := b.run("wait", "web")
 	g.Expect(answer.code).To(Equal(command.Failed))
 	g.Expect(answer.err).To(ContainSubstring("you (bob) may not list changeworkloads.g"))
+}
+
+func observed(record *appv1alpha1.ChangeWorkload) *appv1alpha1.ChangeWorkload {
+	record.Spec.Observed = true
+	return record
+}
+
+func TestWaitOfAnObservedKindAwaitsTheRecordOfItsRelease(t *testing.T) {
+	changed := func(deployment *appsv1.Deployment) {
+		deployment.Labels, deployment.Annotations, deployment.Generation = nil, nil, 8
+	}
+	for name, row := range map[string]struct {
+		before, then *appv1alpha1.ChangeWorkload
+		args         []string
+		code         command.Code
+		says         string
+	}{
+		"it comes":          {observed(verified(7, "49")), observed(failed(8, "bb")), nil, command.Suspended, "release 8  ✖ Suspend"},
+		"no release":        {observed(verified(7, "49")), nil, nil, command.OK, "release 7  ✔ Success"},
+		"no release, soon":  {observed(verified(7, "49")), nil, []string{"--timeout=5s"}, command.OK, "release 7  ✔ Success"},
+		"the first one":     {nil, observed(failed(8, "bb")), nil, command.Suspended, "release 8  ✖ Suspend"},
+		"it is recorded":    {observed(verified(8, "49")), nil, []string{"--timeout=1s"}, command.OK, "release 8  ✔ Success"},
+		"the one before it": {observed(verified(7, "49")), observed(failed(8, "bb")), []string{"--release=7"}, command.OK, "release 7  ✔ Success"},
+		"enforced before":   {verified(7, "49"), observed(failed(8, "bb")), nil, command.OK, "release 7  ✔ Success"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := []client.Object{web(0, "49", changed)}
+			if row.before != nil {
+				objects = append(objects, row.before)
+			}
+			b := newBench(t, objects...)
+			b.tick(func(second int) {
+				if second == 3 && row.then != nil {
+					g.Expect(b.kube.Create(context.Background(), row.then)).To(Succeed())
+				}
+			})
+			answer := b.run(append([]string{"wait", "web"}, row.args...)...)
+			g.Expect(answer.code).To(Equal(row.code), answer.out+answer.err)
+			g.Expect(answer.out).To(MatchRegexp("^.*" + row.says + ".*\n$"))
+		})
+	}
 }
