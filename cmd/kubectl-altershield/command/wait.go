@@ -56,7 +56,7 @@ Where the operator went back by itself, the release that it went back from count
 }
 
 func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, number int64) error {
-	cluster, facts, err := t.open(ctx, name)
+	cluster, facts, err := t.openNew(ctx, name, min(timeout, recordTime))
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,28 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	}
 }
 
-// recordTime is how long the operator may take to record a release of a kind that is only observed.
+// openNew connects, and finds a workload that may just have been created: one of a declared kind is known by its records alone.
+func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (*cluster, view.Facts, error) {
+	cluster, err := t.connect()
+	if err != nil {
+		return nil, view.Facts{}, err
+	}
+	limit := t.Clock.NewTimer(within)
+	defer limit.Stop()
+	ticker := t.Clock.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		facts, err := cluster.find(ctx, name)
+		if absent := (missing{}); !errors.As(err, &absent) {
+			return cluster, facts, err
+		}
+		if !nextLook(ctx, ticker.C(), limit.C()) {
+			return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
+		}
+	}
+}
+
+// recordTime is how long the operator may take to record a release of a kind that is only observed, or the first one of a declared kind.
 const recordTime = 10 * time.Second
 
 // nextLook waits for the time of the next look. It returns false if there is none, as the user or the limit ended the wait.

@@ -264,3 +264,30 @@ func TestWaitOfAnObservedKindAwaitsTheRecordOfItsRelease(t *testing.T) {
 		})
 	}
 }
+
+func TestWaitAwaitsTheFirstRecordOfADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	declared := func(phase string) *appv1alpha1.ChangeWorkload {
+		created := set("ring")
+		created.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.ring"}
+		created.Spec.WorkloadRef.Kind, created.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
+		created.Status.Status, created.Status.Conditions = appv1alpha1.ChangeWorkloadPhase(phase), verified(1, "d1").Status.Conditions
+		return created
+	}
+	b := newBench(t)
+	b.tick(func(second int) {
+		if second == 3 {
+			g.Expect(b.kube.Create(context.Background(), declared("Success"))).To(Succeed())
+		}
+	})
+	g.Expect(b.run("wait", "cloneset/ring").expects(g, command.OK)).To(ContainSubstring("✔ Success"))
+
+	for _, args := range [][]string{nil, {"--timeout=5s"}} {
+		b = newBench(t)
+		b.tick(func(int) {})
+		answer := b.run(append([]string{"wait", "cloneset/ring"}, args...)...)
+		g.Expect(answer.code).To(Equal(command.Failed))
+		g.Expect(answer.err).To(ContainSubstring("there is no workload ring in namespace cloneset"))
+		g.Expect(b.clock.Since(now)).To(BeNumerically("<", 15*time.Second))
+	}
+}
