@@ -193,22 +193,20 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 // byRecords finds a workload by its records.
 func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bool, error) {
 	deployments, others := name.Labels()
-	if name.Kind == "" {
-		others = nil // those of declared kinds count as well
+	operator := selection.In
+	if len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
+		operator, others = selection.Exists, nil
 	}
 	var records []appv1alpha1.ChangeWorkload
-	for label, values := range map[string][]string{appv1alpha1.LabelDeploymentName: deployments, appv1alpha1.LabelWorkload: others} {
-		if len(values) == 0 {
-			continue
-		}
-		found, err := c.labelled(ctx, name.Namespace, label, selection.In, values)
+	if len(deployments) > 0 {
+		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelDeploymentName, selection.In, deployments)
 		if err != nil {
 			return view.Facts{}, false, err
 		}
-		records = append(records, found...)
+		records = found
 	}
-	if name.Kind == "" || len(records) == 0 && len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
-		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelWorkload, selection.Exists, nil)
+	if operator == selection.Exists || len(others) > 0 {
+		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelWorkload, operator, others)
 		if err != nil {
 			return view.Facts{}, false, err
 		}
@@ -298,11 +296,13 @@ func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, er
 	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference, Resource: facts.Resource}
 	name := view.Name{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
 	options := []client.ListOption{client.InNamespace(facts.Namespace)}
-	if len(facts.Records) > 0 {
+	deployments, others := name.Labels()
+	switch isBuiltIn := view.IsBuiltIn(facts.Reference); {
+	case len(facts.Records) > 0:
 		options = append(options, client.MatchingLabels(view.Selector(&facts.Records[0])))
-	} else if deployments, others := name.Labels(); len(deployments) > 0 {
+	case isBuiltIn && len(deployments) > 0:
 		options = append(options, client.MatchingLabels{appv1alpha1.LabelDeploymentName: deployments[0]})
-	} else if len(others) > 0 {
+	case isBuiltIn && len(others) > 0:
 		options = append(options, client.MatchingLabels{appv1alpha1.LabelWorkload: others[0]})
 	}
 	records, err := c.records(ctx, options...)

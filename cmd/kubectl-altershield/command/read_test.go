@@ -225,12 +225,15 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 	declaredAPI.Spec.WorkloadRef.Kind, declaredAPI.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
 	kruise := set("db2")
 	kruise.Name, kruise.Spec.WorkloadRef.APIVersion = "statefulsets.db2--x--e1", "apps.kruise.io/v1beta1"
+	ours := set("web")
+	ours.Name, ours.Labels = "deployments.web--x--e1", map[string]string{"altershield.defense.antgroup.com/workload": "deployments.web"}
+	ours.Spec.WorkloadRef.Kind, ours.Spec.WorkloadRef.APIVersion = "Deployment", "example.com/v1"
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-		if object.GetObjectKind().GroupVersionKind().Kind == "CloneSet" {
-			return forbidden("get", "apps.kruise.io", "clonesets")
+		if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind == "CloneSet" || kind.Group == "example.com" {
+			return forbidden("get", kind.Group, strings.ToLower(kind.Kind)+"s")
 		}
 		return kube.Get(ctx, key, object, options...)
-	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise, api, declaredAPI)
+	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise, api, declaredAPI, ours)
 	for _, row := range []struct {
 		argument string
 		code     command.Code
@@ -239,7 +242,8 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 		{"deployment/web", 0, "Deployment web"}, {"deploy/web", 0, "Deployment web"}, {"sts/web", 0, "StatefulSet web"}, {"db", 0, "StatefulSet db"},
 		{"shop/db", 0, "StatefulSet db"}, {"shop/sts/db", 0, "StatefulSet db"}, {"ring", 0, "CloneSet ring"}, {"cloneset/ring", 0, "CloneSet ring"},
 		{"clonesets.apps.kruise.io/ring", 0, "CloneSet ring"},
-		{"web", 2, "web may be deployment/web or statefulset/web: name the kind as well"},
+		{"web", 2, "web may be deployment.apps/web or deployment.example.com/web or statefulset.apps/web: name the kind as well"},
+		{"deployment.example.com/web", 0, "shop/web  ◌ Running"}, {"deployments.v1.example.com/web", 0, "shop/web  ◌ Running"}, {"deployment.apps/web", 0, "Deployment web"},
 		{"api", 2, "api may be cloneset/api or deployment/api: name the kind as well"},
 		{"sts/db2", 2, "sts/db2 may be statefulset.apps.kruise.io/db2 or statefulset.apps/db2: name the kind as well"},
 		{"statefulset.apps/db2", 0, "StatefulSet db2"}, {"statefulset.apps.kruise.io/db2", 0, "StatefulSet db2"},

@@ -254,3 +254,22 @@ func TestWhyOfADeclaredKindIsAMergePatch(t *testing.T) {
 	g.Expect(b.run("why", "-f", "-").code).To(Equal(command.Denied))
 	g.Expect(kinds).To(Equal([]types.PatchType{types.MergePatchType}))
 }
+
+func TestWhyOfADeclaredKindThatIsCalledLikeABuiltInOneHasItsRelease(t *testing.T) {
+	g := NewWithT(t)
+	var kinds []types.PatchType
+	var texts []string
+	funcs := patches(&kinds, &texts, func(client.Object) error { return denied() })
+	funcs.Get = func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+		object.SetResourceVersion("1")
+		return nil
+	}
+	release := failed(7, "49")
+	release.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "deployments.web"}
+	release.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{APIVersion: "example.com/v1", Kind: "Deployment", Name: "web"}
+	b := newBenchWith(t, funcs, release)
+	b.in = "apiVersion: example.com/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"
+	answer := b.run("why", "-f", "-")
+	g.Expect(answer.code).To(Equal(command.Denied))
+	g.Expect(answer.out).To(ContainSubstring("shop/web  ✖ Suspend for 60s  release 7"))
+}
