@@ -112,7 +112,7 @@ func recordNames(releases []view.Release) []string {
 func objectName(argument, kind string) string {
 	before, name, found := strings.Cut(argument, "/")
 	word, group, _ := strings.Cut(before, ".")
-	if found && (word == kind || word == kind+"s") && (group == "" || group == appv1alpha1.GroupVersion.Group) {
+	if found && (word == kind || word == kind+"s" || word == kind+"es") && (group == "" || group == appv1alpha1.GroupVersion.Group) {
 		return name
 	}
 	return argument

@@ -39,10 +39,14 @@ its content, and any other value switches it on. It takes effect without a resta
 		Example: "  kubectl altershield settings\n  kubectl altershield settings branch 20\n  kubectl altershield settings suspended-rollback on",
 		Args:    atMost(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return t.runSetting(command.Context(), namespace, args[0], args[1], flags)
+			name := ""
+			if len(args) > 0 {
+				name = objectName(args[0], "opsconfiginfo")
 			}
-			return t.runSettings(command.Context(), namespace, args)
+			if len(args) == 2 {
+				return t.runSetting(command.Context(), namespace, name, args[1], flags)
+			}
+			return t.runSettings(command.Context(), namespace, name)
 		},
 	}
 	flags.bind(command)
@@ -50,14 +54,10 @@ its content, and any other value switches it on. It takes effect without a resta
 	return command
 }
 
-func (t *tool) runSettings(ctx context.Context, namespace string, args []string) error {
+func (t *tool) runSettings(ctx context.Context, namespace, name string) error {
 	cluster, err := t.connect()
 	if err != nil {
 		return err
-	}
-	name := ""
-	if len(args) == 1 {
-		name = args[0]
 	}
 	list, err := cluster.settings(ctx, namespace, name)
 	if err != nil {

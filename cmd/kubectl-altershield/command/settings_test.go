@@ -43,6 +43,10 @@ func TestSettingsAreListedAndChanged(t *testing.T) {
 	answer := b.run("settings", "branch", "20")
 	g.Expect(answer.err).To(Equal("opsconfiginfo/branch of the operator is changed\n  enable: false -> true\n  content: 10 -> 20\nDo you want this? [y/N] "))
 	g.Expect(answer.out).To(Equal("changed opsconfiginfo/branch; the operator takes it without a restart\n"))
+	for _, name := range []string{"opsconfiginfo.app.ops.cloud.alipay.com/branch", "opsconfiginfoes/branch"} {
+		g.Expect(b.run("settings", name, "-o", "jsonpath={.items[0].content}").expects(g, command.OK)).To(Equal("20"), name)
+		g.Expect(b.run("settings", name, "30", "--dry-run=client").expects(g, command.OK)).To(HavePrefix("opsconfiginfo/branch of the operator is changed\n"), name)
+	}
 	g.Expect(b.run("settings", "branch", "-o", "jsonpath={.items[0].content}").expects(g, command.OK)).To(Equal("20"))
 	g.Expect(b.run("settings", "park", "on", "-y").expects(g, command.OK)).To(HavePrefix("changed opsconfiginfo/park"))
 	var park appv1alpha1.OpsConfigInfo
