@@ -251,7 +251,7 @@ func (c *cluster) patch(before *unstructured.Unstructured, modified []byte) (cli
 	}
 	original := []byte(before.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
 	typed, err := c.Scheme().New(before.GroupVersionKind())
-	if runtime.IsNotRegisteredError(err) {
+	if isCRD := before.GroupVersionKind().Group == appv1alpha1.GroupVersion.Group; isCRD || runtime.IsNotRegisteredError(err) {
 		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(original, modified, current)
 		if err != nil {
 			return nil, fmt.Errorf("comparing the file with the present object: %w", err)

@@ -273,3 +273,13 @@ func TestWhyOfADeclaredKindThatIsCalledLikeABuiltInOneHasItsRelease(t *testing.T
 	g.Expect(answer.code).To(Equal(command.Denied))
 	g.Expect(answer.out).To(ContainSubstring("shop/web  ✖ Suspend for 60s  release 7"))
 }
+
+func TestWhyOfAKindOfTheOperatorIsAMergePatch(t *testing.T) {
+	g := NewWithT(t)
+	var kinds []types.PatchType
+	var texts []string
+	b := newBenchWith(t, patches(&kinds, &texts, nil), &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "steps"}})
+	b.in = "apiVersion: app.ops.cloud.alipay.com/v1alpha1\nkind: ReleasePolicy\nmetadata: {name: steps}\nspec: {priority: 3}\n"
+	g.Expect(b.run("why", "-f", "-").expects(g, command.OK)).To(Equal("○ shop/steps would be admitted without change control\n"))
+	g.Expect(kinds).To(Equal([]types.PatchType{types.MergePatchType}), "the API server takes no other one of a CRD")
+}
