@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // repairing are the flags of repair.
@@ -77,10 +78,17 @@ func (t *tool) runRepair(ctx context.Context, name string, flags repairing) erro
 		return err
 	}
 	t.warnings.take()
-	answer, err := repair(ctx, client.NewDryRunClient(cluster), facts.Workload)
-	trial, err := trialOf(facts.Workload, answer, err)
+	var trial view.Trial
+	err = cluster.unlessChanged(ctx, facts, func(shown *unstructured.Unstructured) error {
+		answer, err := repair(ctx, client.NewDryRunClient(cluster), shown)
+		if scope.IsConflict(err) {
+			return err
+		}
+		trial, err = trialOf(shown, answer, err)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("trying the repair of %s: %w", view.Argument(facts.Reference), err)
+		return fmt.Errorf("trying the repair: %w", err)
 	}
 	if trial.Verdict == view.Denied {
 		return &ending{Denied, errors.New(trial.Sentence)}

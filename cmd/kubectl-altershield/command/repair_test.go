@@ -191,6 +191,9 @@ func TestRepairSaysWhatIsInItsWay(t *testing.T) {
 		"nothing new":        {unchanged, []string{"-f", written(t, same), "-y"}, command.Failed, "the content of deployment/web is the same already"},
 		"a missing right":    {stamps(&requests, forbidden("patch", "apps", "deployments")), []string{"--image", "web=web:2.0", "-y"}, command.Failed, "you (bob) may not patch deployments.apps in namespace shop"},
 		"a change meanwhile": {stamps(&requests, conflict()), []string{"--image", "web=web:2.0", "-y"}, command.Failed, "deployment/web has changed since it was read, so nothing was changed: try again"},
+		"a change before the trial": {interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return conflict()
+		}}, []string{"--image", "web=web:2.0", "-y"}, command.Failed, "deployment/web has changed since it was read, so nothing was changed: try again"},
 		"a trial without right": {interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return forbidden("patch", "apps", "deployments")
 		}}, []string{"--image", "web=web:2.0", "-y"}, command.Failed, "you (bob) may not patch deployments.apps in namespace shop"},
@@ -210,4 +213,22 @@ func TestRepairOfAWorkloadThatCanNotBeRead(t *testing.T) {
 func TestRepairOfSomethingWithoutChangeControl(t *testing.T) {
 	b := newBench(t, web(1, "49", func(deployment *appsv1.Deployment) { deployment.Labels = nil }))
 	NewWithT(t).Expect(b.run("repair", "web", "--image", "web=web:2.0", "-y").err).To(ContainSubstring("deployment/web isn't under change control"))
+}
+
+func TestRepairIsTriedAgainWhileARolloutWritesTheStatus(t *testing.T) {
+	for _, by := range []string{"--image web=web:2.0", "-f " + written(t, file)} {
+		g := NewWithT(t)
+		var requests []sent
+		funcs := stamps(&requests, nil)
+		stamped, isWritten := funcs.Patch, false
+		funcs.Patch = func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if !isWritten {
+				isWritten = true
+				return conflict()
+			}
+			return stamped(ctx, kube, object, patch, options...)
+		}
+		b := newBenchWith(t, funcs, failed(7, "49"), web(7, "49", suspendedLabel))
+		g.Expect(b.run(append(split("repair web "+by), "-y")...).expects(g, command.OK)).To(HavePrefix("released the repair; "))
+	}
 }
