@@ -153,12 +153,18 @@ func (c *collection) addKinds(ctx context.Context) {
 
 // addWorkloads adds the metadata of workloads that have a version, of the kinds of these records.
 func (c *collection) addWorkloads(ctx context.Context, records []appv1alpha1.ChangeWorkload) {
+	isTaken := map[string]bool{}
 	for _, kind := range view.WorkloadKinds(records) {
 		of := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
 		list := func() client.ObjectList { return metadataOf(of.Group, of.Version, of.Kind) }
 		right := view.Right{Verb: "list", Group: of.Group, Resource: strings.ToLower(of.Kind) + "s"}
 		asked := query{right: right, most: maxObjects, options: []client.ListOption{client.HasLabels{appv1alpha1.LabelVersion}}}
-		c.addObjects("workloads/"+right.Resource+".json", untyped(somewhere[metav1.PartialObjectMetadata](ctx, c.cluster, list, asked, c.only, c.operator), kind), c.redactor.Workload)
+		file := right.Resource
+		if isTaken[file] { // kinds of the same name
+			file += "." + of.Version + "." + of.Group
+		}
+		isTaken[file] = true
+		c.addObjects("workloads/"+file+".json", untyped(somewhere[metav1.PartialObjectMetadata](ctx, c.cluster, list, asked, c.only, c.operator), kind), c.redactor.Workload)
 	}
 }
 

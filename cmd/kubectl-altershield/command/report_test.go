@@ -30,6 +30,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -190,4 +191,28 @@ func TestReportIsCut(t *testing.T) {
 	g.Expect(len(text)).To(BeNumerically("<=", 4<<20))
 	g.Expect(json.Unmarshal([]byte(text), &cut)).To(Succeed(), "it is JSON still")
 	g.Expect(len(cut.Items)).To(BeNumerically(">", 20))
+}
+
+func TestReportHasAFileForEachOfTwoKindsOfTheSameName(t *testing.T) {
+	g := NewWithT(t)
+	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": version("49")}
+	native := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "native", Labels: labels}}
+	kruise := set("db")
+	kruise.Spec.WorkloadRef.APIVersion = "apps.kruise.io/v1beta2"
+	file := filepath.Join(t.TempDir(), "out.zip")
+	funcs := stampsTrials()
+	funcs.List = func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if objects, is := list.(*metav1.PartialObjectMetadataList); is && objects.GroupVersionKind().Group == "apps.kruise.io" {
+			objects.Items = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "kruise", Labels: labels}}}
+			return nil
+		}
+		return kube.List(ctx, list, options...)
+	}
+	b := newBenchWith(t, funcs, append(installation(t), kruise, native)...)
+	b.run("report", "-f", file)
+	packed, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	files := unpacked(g, packed)
+	g.Expect(files).To(HaveKeyWithValue("workloads/statefulsets.json", ContainSubstring(`"name": "native"`)))
+	g.Expect(files).To(HaveKeyWithValue("workloads/statefulsets.v1beta2.apps.kruise.io.json", ContainSubstring(`"name": "kruise"`)))
 }
