@@ -26,6 +26,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
@@ -388,5 +390,42 @@ func TestANamespaceBeforeTheNameIsReadWithoutRightsInThatOfTheContext(t *testing
 		}}, there(verified(7, "49")), there(web(7, "49")))
 		answer := b.run("status", argument)
 		NewWithT(t).Expect(answer.out+answer.err).To(ContainSubstring(says), argument)
+	}
+}
+
+func TestStatusFollowsAWorkloadWithoutChangeControlNotForEver(t *testing.T) {
+	uncontrolled := func(deployment *appsv1.Deployment) {
+		deployment.Labels, deployment.Annotations, deployment.Generation = nil, nil, 8
+	}
+	for name, row := range map[string]struct {
+		before, then *appv1alpha1.ChangeWorkload
+		says         string
+	}{
+		"none comes":         {nil, nil, "no release is recorded yet"},
+		"an observed one":    {nil, observed(failed(8, "bb")), "✖ Suspend for"},
+		"the next one of it": {observed(verified(7, "49")), observed(failed(8, "bb")), "✖ Suspend for"},
+		"no release of it":   {observed(verified(7, "49")), nil, "✔ Success for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := []client.Object{web(0, "49", uncontrolled)}
+			if row.before != nil {
+				objects = append(objects, row.before)
+			}
+			b := newBench(t, objects...)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			b.tick(func(second int) {
+				if second == 3 && row.then != nil {
+					g.Expect(b.kube.Create(context.Background(), row.then)).To(Succeed())
+				}
+				if second == 30 {
+					cancel()
+				}
+			})
+			answer := b.runIn(ctx, "status", "web", "--until=done")
+			g.Expect(answer.code).To(Equal(command.OK))
+			g.Expect(answer.out).To(ContainSubstring(row.says))
+		})
 	}
 }

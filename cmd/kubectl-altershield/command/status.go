@@ -70,13 +70,15 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 	}
 	screen := t.screen()
 	defer screen.close()
+	begun := t.Clock.Now()
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		if err := screen.show(status); err != nil {
 			return err
 		}
-		if untilDone && status.IsDone() {
+		mayLag := view.MayLag(facts) && t.Clock.Since(begun) < recordTime
+		if untilDone && status.IsDone() && !mayLag {
 			return nil
 		}
 		select {

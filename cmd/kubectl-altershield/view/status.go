@@ -157,9 +157,12 @@ func StatusOf(facts Facts, now time.Time) Status {
 	return status
 }
 
-// IsDone reports whether the release of the workload has ended. One that isn't recorded yet hasn't.
+// IsDone reports whether the release of the workload has ended. One that isn't recorded yet hasn't; without a version there is none to come.
 func (s Status) IsDone() bool {
-	return s.Present != nil && s.Present.State.IsFinal() && (s.Present.Current || s.Workload.Version == "")
+	if s.Present == nil {
+		return s.Workload.Version == ""
+	}
+	return s.Present.State.IsFinal() && (s.Present.Current || s.Workload.Version == "")
 }
 
 // versionBefore returns the version that a release replaced, empty if that isn't known: the releases between may be forgotten.
