@@ -60,6 +60,7 @@ func TestUsageErrorsHaveTheirCodeAndASentence(t *testing.T) {
 		"list --nonsense":                 "unknown flag: --nonsense",
 		"list a b":                        "accepts at most 1 arg",
 		"list -l a==b==c":                 "--selector",
+		"list --since=-24h":               "--since -24h0m0s is negative",
 		"status":                          "name a workload: kubectl altershield list shows them",
 		"status web api":                  "accepts 1 arg(s), received 2",
 		"status web --until=never":        `--until "never" is not done`,

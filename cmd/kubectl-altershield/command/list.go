@@ -48,6 +48,9 @@ func (t *tool) list() *cobra.Command {
 				}
 				filter.Names, filter.All = names, true
 			}
+			if since < 0 {
+				return usageError(fmt.Errorf("--since %s is negative", since))
+			}
 			if since > 0 {
 				filter.Since = t.Clock.Now().Add(-since)
 			}
