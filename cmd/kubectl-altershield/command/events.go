@@ -88,10 +88,6 @@ func (t *tool) runEvents(ctx context.Context, name string, watch bool) error {
 
 // eventsOf reads the Events of a workload and of its records.
 func (c *cluster) eventsOf(ctx context.Context, facts view.Facts) (view.EventList, error) {
-	var records []string
-	for i := range facts.Records {
-		records = append(records, facts.Records[i].Name)
-	}
 	var events []corev1.Event
 	for _, of := range []fields.Set{
 		{"involvedObject.kind": facts.Reference.Kind, "involvedObject.name": facts.Reference.Name}, {"involvedObject.kind": "ChangeWorkload"},
@@ -102,5 +98,5 @@ func (c *cluster) eventsOf(ctx context.Context, facts view.Facts) (view.EventLis
 		}
 		events = append(events, list.Items...)
 	}
-	return view.EventsOf(events, records, facts.Notes), nil
+	return view.EventsOf(events, facts), nil
 }

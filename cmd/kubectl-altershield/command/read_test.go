@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -428,4 +429,20 @@ func TestStatusFollowsAWorkloadWithoutChangeControlNotForEver(t *testing.T) {
 			g.Expect(answer.out).To(ContainSubstring(row.says))
 		})
 	}
+}
+
+func TestEventsOfADeletedWorkloadOfTheSameNameAreLeftOut(t *testing.T) {
+	g := NewWithT(t)
+	event := func(name, kind, object, uid string) *corev1.Event {
+		return &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Reason: "Reason-" + name, Type: "Normal", LastTimestamp: metav1.NewTime(now.Add(-time.Minute)),
+			InvolvedObject: corev1.ObjectReference{Kind: kind, Name: object, UID: types.UID(uid)},
+		}
+	}
+	of := "web--x--" + version("49")
+	b := newBench(t, failed(7, "49"), web(7, "49"), event("mine", "Deployment", "web", "web-uid"), event("unknown", "Deployment", "web", ""),
+		event("gone", "Deployment", "web", "gone"), event("record", "ChangeWorkload", of, "uid-49"), event("record-gone", "ChangeWorkload", of, "gone"))
+	text := b.run("events", "web").expects(g, command.OK)
+	g.Expect(text).To(And(ContainSubstring("Reason-mine "), ContainSubstring("Reason-unknown "), ContainSubstring("Reason-record ")))
+	g.Expect(text).NotTo(ContainSubstring("gone"))
 }

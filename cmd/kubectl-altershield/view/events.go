@@ -22,6 +22,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // EventList is the Events of a workload and of its records in one time line.
@@ -42,12 +44,13 @@ type Event struct {
 	Count   int32        `json:"count"`
 }
 
-// EventsOf returns Events in the order of their times. records are the names of the records whose Events belong to the workload.
-func EventsOf(events []corev1.Event, records []string, notes []Note) EventList {
-	list := EventList{Kind: "EventList", APIVersion: APIVersion, Items: []Event{}, Notes: notes}
+// EventsOf returns those Events in the order of their times that are about a workload or its records, rather than about deleted objects of the
+// same names.
+func EventsOf(events []corev1.Event, facts Facts) EventList {
+	list := EventList{Kind: "EventList", APIVersion: APIVersion, Items: []Event{}, Notes: facts.Notes}
 	for i := range events {
 		event := &events[i]
-		if event.InvolvedObject.Kind == "ChangeWorkload" && !slices.Contains(records, event.InvolvedObject.Name) {
+		if !isAbout(event, facts) {
 			continue
 		}
 		shown := Event{
@@ -63,6 +66,16 @@ func EventsOf(events []corev1.Event, records []string, notes []Note) EventList {
 		return cmp.Or(a.Time.Compare(b.Time.Time), cmp.Compare(a.Reason, b.Reason))
 	})
 	return list
+}
+
+func isAbout(event *corev1.Event, facts Facts) bool {
+	of := event.InvolvedObject
+	if of.Kind == "ChangeWorkload" {
+		return slices.ContainsFunc(facts.Records, func(record appv1alpha1.ChangeWorkload) bool {
+			return record.Name == of.Name && (of.UID == "" || of.UID == record.UID)
+		})
+	}
+	return of.UID == "" || facts.Workload == nil || of.UID == facts.Workload.GetUID()
 }
 
 // EventsSince returns those of a list that an earlier one doesn't have, or has with another count.

@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
@@ -43,7 +44,7 @@ func TestEventsAreOfTheWorkloadAndItsRecordsInTheOrderOfTheirTimes(t *testing.T)
 		event("ChangeWorkload", "web--x--1", "Own", func(e *corev1.Event) { e.EventTime = metav1.NewMicroTime(at(-3)) }),
 		event("ChangeWorkload", "cart--x--1", "Other", func(*corev1.Event) {}),
 		event("Deployment", "web", "Created", func(e *corev1.Event) { e.CreationTimestamp = metav1.NewTime(at(-2)) }),
-	}, []string{"web--x--1"}, nil)
+	}, view.Facts{Records: []appv1alpha1.ChangeWorkload{{ObjectMeta: metav1.ObjectMeta{Name: "web--x--1"}}}})
 	type line struct {
 		reason, object string
 		count          int32
