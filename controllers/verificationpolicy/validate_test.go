@@ -187,6 +187,19 @@ func TestValidatorWarnsOfNoQueryWhileItCantListSources(t *testing.T) {
 	g.Expect(response.Warnings).To(BeEmpty())
 }
 
+func TestValidatorLetsAnInvalidPolicyBeDeleted(t *testing.T) {
+	g := NewWithT(t)
+	validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t), Live: testkit.NewFake(t)}
+	handle := func(metadata string) review.Response {
+		return validator.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: "UPDATE", Namespace: "shop", Name: "careful",
+			Object: runtime.RawExtension{Raw: []byte(`{"metadata":{` + metadata + `},"spec":{"failWhen":"checks.owm == 'Fail'"}}`)},
+		}})
+	}
+	g.Expect(handle(`"name":"careful"`).Allowed).To(BeFalse())
+	g.Expect(handle(`"name":"careful","deletionTimestamp":"2026-11-27T15:00:00Z"`).Allowed).To(BeTrue())
+}
+
 func TestValidatorSaysWhatItCantDecode(t *testing.T) {
 	response := (&Validator{}).Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Name: "careful", Object: runtime.RawExtension{Raw: []byte(`{"spec":7}`)},
