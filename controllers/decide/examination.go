@@ -167,6 +167,8 @@ func (e *examination) judgeMetrics(
 	switch {
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
+	case readings.Reason != "" && e.seen.Replayed: // of the past, there is no later answer
+		return measure.Broken(readings.Reason, readings.Message, terms)
 	case readings.Reason != "":
 		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, e.workload, schedule, e.now))
 	}

@@ -204,6 +204,9 @@ func TestPastRun(t *testing.T) {
 	refused := func(*checks.Scene, time.Time) measure.Readings {
 		return measure.Readings{Reason: "BadQuery", Message: "the source refuses the query"}
 	}
+	failing := func(*checks.Scene, time.Time) measure.Readings {
+		return measure.Readings{Reason: "QueryFailed", Message: "the source couldn't make the query (HTTP 422)"}
+	}
 	mustTell := func(spec *appv1alpha1.VerificationPolicySpec) { spec.Checks[1].OnInconclusive = "Fail" }
 	for name, row := range map[string]struct {
 		answer func(*checks.Scene, time.Time) measure.Readings
@@ -219,6 +222,7 @@ func TestPastRun(t *testing.T) {
 		"one that has to be told of":       {quiet, mustTell, 9999, "Fail LowTraffic 425", 28},
 		"a policy with another end":        {quiet, func(spec *appv1alpha1.VerificationPolicySpec) { spec.Mode, spec.BakeSeconds = "Observe", 3000 }, 9999, "Inconclusive LowTraffic 425", 28},
 		"a query that is refused":          {refused, nil, 9999, "Inconclusive BadQuery 425", 28},
+		"a query that can't be made":       {failing, nil, 9999, "Inconclusive QueryFailed 425", 28},
 		"one that isn't over":              {quiet, nil, 300, "Pending  ", 19},
 		"more time for pods to warm up":    {bad, func(spec *appv1alpha1.VerificationPolicySpec) { spec.WarmupSeconds = 120 }, 9999, "Fail CheckFailed 210", 13},
 		"longer intervals":                 {bad, func(spec *appv1alpha1.VerificationPolicySpec) { spec.IntervalSeconds = 30 }, 9999, "Fail CheckFailed 150", 5},
