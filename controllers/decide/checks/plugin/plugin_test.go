@@ -164,7 +164,7 @@ func TestParse(t *testing.T) {
 		"a bad reason":         {`{"verdict":"Fail","reason":"psi 0.31"}`, `Inconclusive BadAnswer true the answer of the plug-in: reason is "psi 0.31": it must be CamelCase of at most 64 characters []`},
 		"a long reason":        {`{"verdict":"Fail","reason":"` + strings.Repeat("A", 65) + `"}`, `Inconclusive BadAnswer true the answer of the plug-in: reason is "` + strings.Repeat("A", 64) + `": it must be CamelCase of at most 64 characters []`},
 		"an old pod":           {`{"verdict":"Fail","pods":[{"name":"old-0"}]}`, `Inconclusive BadAnswer true the answer of the plug-in: pods has "old-0", which is no finished pod of the release []`},
-		"a pod twice":          {`{"verdict":"Fail","pods":[{"name":"new-0"},{"name":"new-0"}]}`, `Inconclusive BadAnswer true the answer of the plug-in: pods has "new-0", which is no finished pod of the release []`},
+		"a pod twice":          {`{"verdict":"Fail","reason":"Drift","pods":[{"name":"new-0","message":"psi 9"},{"name":"new-0","message":"psi 8"}]}`, "Fail CheckFailed false Drift [{new-0 uid-new-0 psi 9}]"},
 		"pods that passed":     {`{"verdict":"Pass","pods":[{"name":"new-0"}]}`, `Inconclusive BadAnswer true the answer of the plug-in: pods are those that failed, and verdict is Pass []`},
 		"a page":               {`<html>secret</html>`, "Inconclusive BadAnswer true " + unreadable + " []"},
 		"two answers":          {`{"verdict":"Pass"}{"verdict":"Fail"}`, "Inconclusive BadAnswer true " + unreadable + " []"},

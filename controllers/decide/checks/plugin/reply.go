@@ -81,7 +81,7 @@ func answerOf(verdict appv1alpha1.CheckVerdict, message string) Answer {
 // failedPods returns the finished pods of a release that others name, each once, and the names that are none of those. A pod without a message
 // gets that of all.
 func failedPods(release *checks.Scene, named []appv1alpha1.ReportedPod, message string) (failed []appv1alpha1.CheckedPod, unknown []string) {
-	own := make(map[string]types.UID, len(release.New))
+	own, counted := make(map[string]types.UID, len(release.New)), make(map[string]bool, len(named))
 	for i := range release.New {
 		own[release.New[i].Name] = release.New[i].UID
 	}
@@ -91,7 +91,10 @@ func failedPods(release *checks.Scene, named []appv1alpha1.ReportedPod, message 
 			unknown = append(unknown, pod.Name)
 			continue
 		}
-		delete(own, pod.Name) // none counts twice
+		if counted[pod.Name] {
+			continue
+		}
+		counted[pod.Name] = true
 		failed = append(failed, appv1alpha1.CheckedPod{Pod: pod.Name, UID: uid, Message: cmp.Or(oneline.Of(pod.Message, maxText), message)})
 	}
 	return failed, unknown
