@@ -183,7 +183,9 @@ func hasTimedOut(result *appv1alpha1.CheckResult) bool {
 func (e *examination) await(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, found checks.Finding,
 ) checks.Finding {
-	if e.seen.Awaited[CheckID{policy.Policy, check.Name}] {
+	id := CheckID{policy.Policy, check.Name}
+	found.Broken = found.Broken && (check.Job == nil || e.seen.Answers[id].Final) // a script that hasn't ended may yet start
+	if e.seen.Awaited[id] {
 		if !isHolding(result) {
 			return found
 		}

@@ -256,6 +256,40 @@ func TestDecideHoldsBatchesForChecksWithoutLooks(t *testing.T) {
 	}
 }
 
+// A script that hasn't ended may yet start, and fail.
+func TestDecideHoldsBatchesForAScriptThatHasNotStarted(t *testing.T) {
+	unschedulable := plugin.Answer{Verdict: "Inconclusive", Reason: "JobNotStarted", Message: "unschedulable", Broken: true}
+	interrupted := plugin.Answer{Verdict: "Inconclusive", Reason: "JobInterrupted", Message: "evicted", Broken: true, Final: true}
+	runs := func(policy *appv1alpha1.VerificationPolicy) {
+		check := &policy.Spec.Checks[0]
+		check.Type, check.Condition, check.Job = "Job", nil, &appv1alpha1.JobCheck{}
+	}
+	for _, row := range []struct {
+		onError string
+		answer  plugin.Answer
+		verdict string
+		holds   bool
+		asked   int
+	}{
+		{"Pass", unschedulable, "Inconclusive JobNotStarted", true, 1},
+		{"Fail", unschedulable, "Inconclusive JobNotStarted", true, 1},
+		{"Pass", interrupted, "Inconclusive JobInterrupted", false, 0},
+		{"Fail", interrupted, "Fail JobInterrupted", false, 0},
+	} {
+		t.Run(row.onError+" "+row.answer.Reason, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Enforce", awaitingSmoke("Pass"), runs, onError(row.onError))
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)), batchesOf(5), deadline(now.Add(time.Hour)))
+			seen := see(5, under(policy), waitsSince(30), says(row.answer))
+			workload.Status = decide.Decide(workload, seen, now).Status
+			result := workload.Status.Checks[0]
+			g.Expect(string(result.Verdict) + " " + result.Reason).To(Equal(row.verdict))
+			g.Expect(result.HeldUntil != nil).To(Equal(row.holds))
+			g.Expect(decide.Questions(workload, seen.Verification.Pods, now)).To(HaveLen(row.asked))
+		})
+	}
+}
+
 func TestDecideSaysWhatAReleaseInStepsWaitsFor(t *testing.T) {
 	g := NewWithT(t)
 	policy := checking("web", "Enforce", awaitingSmoke("Fail"))
