@@ -290,6 +290,31 @@ func TestDecideHoldsBatchesForAScriptThatHasNotStarted(t *testing.T) {
 	}
 }
 
+// A plug-in that can't be asked at the end of a bake may yet report, for the time of the policy.
+func TestDecideAwaitsTheVerdictOnPodsThatPassedWithoutIt(t *testing.T) {
+	reports := func(policy *appv1alpha1.VerificationPolicy) {
+		check := &policy.Spec.Checks[0]
+		check.Type, check.Condition, check.HTTP = "HTTP", nil, &appv1alpha1.HTTPCheck{Answer: "Asynchronous"}
+	}
+	policy := checking("web", "Enforce", awaitingSmoke("Pass"), reports, onError("Pass"))
+	for name, known := range map[string][]appv1alpha1.CheckResult{
+		"at once":       nil,
+		"after a while": {smoked("Inconclusive", "NoVerdict", "no verdict was reported", now.Add(40*time.Second), time.Time{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy), known...), batchesOf(5), deadline(now.Add(time.Hour)))
+			seen := see(5, under(policy), waitsSince(30), says(plugin.Broken("SourceUnavailable", "HTTP 500")))
+			workload.Status = decide.Decide(workload, seen, now).Status
+			g.Expect(workload.Status.Checks[0].HeldUntil).To(BeNil())
+			g.Expect(workload.Status.Checks[0].ClearedTime).To(Equal(decide.StoredTime(now)), "the pods pass")
+			g.Expect(decide.Questions(workload, seen.Verification.Pods, now.Add(time.Minute))).To(HaveLen(1))
+			says(plugin.Answer{Verdict: "Fail", Reason: "CheckFailed", Message: "drift", Final: true})(&seen)
+			g.Expect(string(decide.Decide(workload, seen, now.Add(time.Minute)).Status.Status)).To(Equal("Suspend"))
+		})
+	}
+}
+
 func TestDecideSaysWhatAReleaseInStepsWaitsFor(t *testing.T) {
 	g := NewWithT(t)
 	policy := checking("web", "Enforce", awaitingSmoke("Fail"))

@@ -117,12 +117,14 @@ func isLast(
 	return !IsPhased(check.Phase) && termsOf(policy, workload, schedule, now).Ended
 }
 
-// isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none.
+// isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none, nor has
+// one that let them pass as its plug-in could not be asked.
 func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult) bool {
 	if IsPhased(check.Phase) {
 		return result.Verdict != appv1alpha1.CheckPending
 	}
-	decidesOnce := check.Job != nil || isAsynchronous(check)
+	mayReport := isAsynchronous(check) && result.Verdict == appv1alpha1.CheckInconclusive && result.ClearedTime != nil
+	decidesOnce := check.Job != nil || isAsynchronous(check) && !mayReport
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }
 
