@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/concern"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // Reads the credentials and the authorities of VerificationSources. Secrets of other namespaces can't be read.
@@ -140,6 +141,9 @@ func (s *Sources) find(name string) *known {
 // returns why the source can't be asked, nil if it answers; the error is one of the API server.
 func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSource) (*Error, error) {
 	source, err := s.present(ctx, object)
+	if apierrors.IsForbidden(err) { // checks go on with what was read before
+		return &Error{Source: object.Name, Kind: KindBadSecret, Message: oneline.Of(err.Error(), maxMessage), err: err}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -167,6 +170,40 @@ func TestReconcileKeepsTheSourceOfTheNameThatAnotherNamespaceDeletes(t *testing.
 	}
 	_, err := r.Sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).NotTo(HaveOccurred())
+}
+
+func TestReconcileShowsThatTheOperatorMayNotReadASecret(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+		_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"vector","result":[]}}`))
+	}))
+	t.Cleanup(server.Close)
+	object := define(system, server.URL)
+	object.Spec.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "token"}, Data: map[string][]byte{"token": []byte("abc")}}
+	var denial error
+	kube := interceptor.NewClient(testkit.NewFake(t, object, token), interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if key.Name == "token" && denial != nil {
+				return denial
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+	})
+	r := newReconciler(t, kube)
+	look := func() string {
+		result, err := r.Reconcile(t.Context(), request(system))
+		g.Expect(err).NotTo(HaveOccurred())
+		return result.RequeueAfter.String() + " " + ready(t, kube, system)
+	}
+	g.Expect(look()).To(Equal("1m0s Ready True Ready: the source answers"))
+	denial = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", errors.New(`User "operator" cannot get resource "secrets"`))
+	g.Expect(look()).To(Equal(`31s Ready False BadSecret: reading Secret altershieldoperator-system/token: ` +
+		`secrets "token" is forbidden: User "operator" cannot get resource "secrets"`))
+	_, err := r.Sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred(), "checks go on with what was read before")
+	denial = nil
+	g.Expect(look()).To(Equal("1m0s Ready True Ready: the source answers"))
 }
 
 func TestReconcileReturnsErrors(t *testing.T) {
