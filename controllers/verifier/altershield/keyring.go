@@ -19,6 +19,7 @@ package altershield
 import (
 	"crypto/subtle"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -47,36 +48,45 @@ func NewKeyring(credentials Credentials) *Keyring {
 
 // Token returns the token that signs. It reads the file each time, as a mounted Secret may change.
 func (k *Keyring) Token(now time.Time) (string, error) {
-	tokens, err := k.read(now)
-	if err != nil {
-		return "", err
-	}
-	return tokens[0], nil
-}
-
-// read returns the tokens that verify, those in the file first.
-func (k *Keyring) read(now time.Time) ([]string, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	tokens, err := k.credentials.tokens()
-	if err != nil {
-		return nil, err
+	if err := k.read(now); err != nil {
+		return "", err
 	}
+	return k.current[0], nil
+}
+
+// read reads the file. Tokens that are missing in it become former ones, once, also while it can't be read.
+func (k *Keyring) read(now time.Time) error {
+	tokens, err := k.credentials.tokens()
 	for _, token := range k.current {
-		if !slices.Contains(tokens, token) {
+		if _, isFormer := k.former[token]; !slices.Contains(tokens, token) && (err == nil || !isFormer) {
 			k.former[token] = now.Add(formerPeriod)
 		}
 	}
+	if err != nil {
+		return err
+	}
 	k.current = tokens
-	verifying := slices.Clone(tokens)
+	maps.DeleteFunc(k.former, func(token string, until time.Time) bool { return slices.Contains(tokens, token) || !now.Before(until) })
+	return nil
+}
+
+// verifying returns the tokens that verify, those in the file first. With the error of the file there may be some, too.
+func (k *Keyring) verifying(now time.Time) ([]string, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	var tokens []string
+	err := k.read(now)
+	if err == nil {
+		tokens = slices.Clone(k.current)
+	}
 	for token, until := range k.former {
 		if now.Before(until) {
-			verifying = append(verifying, token)
-		} else {
-			delete(k.former, token)
+			tokens = append(tokens, token)
 		}
 	}
-	return verifying, nil
+	return tokens, err
 }
 
 // CheckHeader checks the header of a message, before its body is read. The error wraps ErrSignature or ErrExpired.
@@ -99,12 +109,9 @@ func (k *Keyring) CheckHeader(header http.Header, now time.Time) error {
 }
 
 // Verify returns nil for an authentic message that was sent within five minutes of now. body must be the unmodified body. The error
-// wraps ErrSignature or ErrExpired, unless the token can't be read.
+// wraps ErrSignature or ErrExpired, unless the token can't be read and none from before matches.
 func (k *Keyring) Verify(header http.Header, body []byte, now time.Time) error {
-	tokens, err := k.read(now)
-	if err != nil {
-		return err
-	}
+	tokens, unread := k.verifying(now)
 	if err := k.CheckHeader(header, now); err != nil {
 		return err
 	}
@@ -115,6 +122,9 @@ func (k *Keyring) Verify(header http.Header, body []byte, now time.Time) error {
 		if subtle.ConstantTimeCompare([]byte(expected), []byte(header.Get(HeaderSign))) == 1 {
 			return nil
 		}
+	}
+	if unread != nil {
+		return unread
 	}
 	return fmt.Errorf("%w: the header %s doesn't match the message and the token", ErrSignature, HeaderSign)
 }

@@ -84,7 +84,7 @@ func TestKeyringNeedsOneOrTwoTokens(t *testing.T) {
 	g.Expect(os.Remove(file)).To(Succeed())
 	_, err = keyring.Token(today())
 	g.Expect(err).To(MatchError(os.ErrNotExist))
-	g.Expect(keyring.Verify(http.Header{}, nil, today())).To(MatchError(os.ErrNotExist))
+	g.Expect(keyring.Verify(signedWith("first", today()), nil, today())).To(MatchError(os.ErrNotExist), "it was never read")
 }
 
 func TestKeyringTakesTheTokenBeforeForTenMinutes(t *testing.T) {
@@ -121,7 +121,7 @@ func TestKeyringForgetsNothingWhileTheFileCannotBeRead(t *testing.T) {
 	keyring, _, put := keyringWith(t, "old\n")
 	g.Expect(keyring.Token(today())).To(Equal("old"))
 	put("")
-	g.Expect(keyring.Verify(signedWith("old", today()), nil, today())).NotTo(Succeed())
+	g.Expect(keyring.Verify(signedWith("old", today()), nil, today())).To(Succeed())
 	put("new\nold\n")
 	g.Expect(keyring.Token(today())).To(Equal("new"))
 	later := today().Add(time.Hour)
@@ -130,6 +130,29 @@ func TestKeyringForgetsNothingWhileTheFileCannotBeRead(t *testing.T) {
 	g.Expect(keyring.Verify(signedWith("old", later), nil, later)).To(Succeed(), "it was on the second line until now")
 	another := altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile(t)})
 	g.Expect(another.Verify(signedWith("old", later), nil, later)).To(MatchError(altershield.ErrSignature), "nothing is kept beyond the process")
+}
+
+func TestKeyringTakesTheTokensFromBeforeForTenMinutesWhileTheFileCannotBeRead(t *testing.T) {
+	for name, spoilt := range map[string]string{"it is empty": "", "it has too many lines": "old\nnew\nother\n"} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			keyring, _, put := keyringWith(t, "old\n")
+			g.Expect(keyring.Token(today())).To(Equal("old"))
+			put(spoilt)
+			_, err := keyring.Token(today())
+			g.Expect(err).To(MatchError(HavePrefix("reading the token: ")), "calls are not signed with it")
+			last := today().Add(10*time.Minute - time.Millisecond)
+			g.Expect(keyring.Verify(signedWith("old", last), nil, last)).To(Succeed())
+			unread := keyring.Verify(signedWith("new", last), nil, last)
+			g.Expect(unread).To(MatchError(err), "the file may have it")
+			g.Expect(unread).NotTo(MatchError(altershield.ErrSignature))
+			over := today().Add(10 * time.Minute)
+			g.Expect(keyring.Verify(signedWith("old", over), nil, over)).To(MatchError(err))
+			put("new\n")
+			g.Expect(keyring.Verify(signedWith("old", over), nil, over)).To(Succeed(), "now it was replaced")
+			g.Expect(keyring.Verify(signedWith("new", over), nil, over)).To(Succeed())
+		})
+	}
 }
 
 func TestKeyringChecksTheHeaderAlone(t *testing.T) {
