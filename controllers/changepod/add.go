@@ -71,9 +71,9 @@ type Reconciler struct {
 
 	prepared sync.Once
 	newest   *monotonic.Reader
-	// begun has a begunCheck for each key of a ChangePod whose check is not saved yet.
-	begun   sync.Map
-	backoff workqueue.TypedRateLimiter[client.ObjectKey]
+	// accepted has an unsavedAnswer for each key of a ChangePod for which the verifier accepted a call that is not saved yet.
+	accepted sync.Map
+	backoff  workqueue.TypedRateLimiter[client.ObjectKey]
 	// began is when this process became the leader and began to reconcile.
 	began time.Time
 }

@@ -32,6 +32,9 @@ import (
 // ask makes the call that is due, if any.
 func (r *Reconciler) ask(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene, now time.Time) decide.CheckAnswer {
 	answer := decide.CheckAnswer{Call: decide.NextCall(changePod, scene.facts, now)}
+	if accepted, known := r.acceptedFor(changePod); known && accepted.Call == answer.Call {
+		return accepted
+	}
 	if answer.Call != decide.CallNone {
 		ctx = r.Tracer.InBatch(ctx, scene.workload, changePod)
 	}
@@ -53,19 +56,21 @@ func (r *Reconciler) ask(ctx context.Context, changePod *appv1alpha1.ChangePod, 
 	return answer
 }
 
-// begunCheck is a check whose id is not saved yet.
-type begunCheck struct {
+// unsavedAnswer is an answer of the verifier that is not saved yet.
+type unsavedAnswer struct {
 	changePod types.UID
-	id        string
+	answer    decide.CheckAnswer
 }
 
-// begin begins a check, or returns the id of one that was begun but not saved.
+// acceptedFor returns the answer to a call for a batch that the verifier accepted, if it could not be saved.
+func (r *Reconciler) acceptedFor(changePod *appv1alpha1.ChangePod) (answer decide.CheckAnswer, known bool) {
+	stored, _ := r.accepted.Load(client.ObjectKeyFromObject(changePod))
+	unsaved, ok := stored.(unsavedAnswer)
+	return unsaved.answer, ok && unsaved.changePod == changePod.UID
+}
+
+// begin begins a check.
 func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene) (checkID string, err error) {
-	if check, known := r.begun.Load(client.ObjectKeyFromObject(changePod)); known {
-		if begun, ok := check.(begunCheck); ok && begun.changePod == changePod.UID {
-			return begun.id, nil
-		}
-	}
 	if checker, ok := r.Verifier.(verifier.OrderChecker); ok && changePod.Spec.Order {
 		return checker.BeginOrder(ctx, scene.batch.Release)
 	}
@@ -92,21 +97,22 @@ func (r *Reconciler) finish(ctx context.Context, changePod *appv1alpha1.ChangePo
 	return verifier.Verdict{}, r.Verifier.Finish(ctx, scene.batch, id)
 }
 
-// remember keeps an answer that could not be saved, in memory: the check must not begin again, and the batch must not be reported again
-// without a poll.
+// remember keeps an answer that could not be saved, in memory: what the verifier accepted must not be called again, nor be given up, and
+// after a failure the batch must not be reported again without a poll.
 func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer) {
-	if answer.Call == decide.CallNone {
-		return
-	}
 	key := client.ObjectKeyFromObject(changePod)
-	r.backoff.When(key)
-	if answer.CheckID != "" {
-		r.begun.Store(key, begunCheck{changePod: changePod.UID, id: answer.CheckID})
+	switch {
+	case answer.Call == decide.CallNone:
+	case answer.Err == nil && (answer.Call == decide.CallBegin || answer.Call == decide.CallFinish):
+		r.accepted.Store(key, unsavedAnswer{changePod: changePod.UID, answer: answer})
+		r.backoff.Forget(key)
+	default:
+		r.backoff.When(key)
 	}
 }
 
 // forget drops what was remembered of a removed batch.
 func (r *Reconciler) forget(key client.ObjectKey) {
 	r.backoff.Forget(key)
-	r.begun.Delete(key)
+	r.accepted.Delete(key)
 }

@@ -101,7 +101,7 @@ func (r *Reconciler) advance(ctx context.Context, changePod *appv1alpha1.ChangeP
 		r.remember(changePod, answer)
 		return err
 	}
-	r.begun.Delete(client.ObjectKeyFromObject(changePod))
+	r.accepted.Delete(client.ObjectKeyFromObject(changePod))
 	return nil
 }
 

@@ -260,6 +260,46 @@ func TestReconcileBeginsNoSecondCheckWhereOnlyTheFirstOneCouldNotBeSaved(t *test
 	g.Expect(b.read().Status.ChangePodID).To(Equal("node-1"))
 }
 
+// Under a new leader a batch is past its deadline at its first call.
+func TestReconcileGivesNoCheckUpWhereOnlyItsAcceptanceCouldNotBeSaved(t *testing.T) {
+	lead := func(b *bench) { b.clock.SetTime(b.clock.Now().Add(time.Hour)); b.restart() }
+	for _, row := range []struct {
+		name  string
+		steps []step
+		calls []string
+		state string
+	}{
+		{"before the batch", []step{{do: lead}}, []string{testkit.BeginCheck}, "PreSubmitted  Verifying"},
+		{"after it", []step{submitted, {do: func(b *bench) { b.hears("PRE", true, ""); lead(b) }, calls: []string{testkit.PollCheck},
+			state: "PostWait  Verifying", wait: time.Second}, {after: 5 * time.Second}}, []string{testkit.PollCheck, testkit.FinishCheck}, "PostSubmitted  Verifying"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, "Open", failClosed)
+			for _, step := range row.steps {
+				b.clock.SetTime(b.clock.Now().Add(step.after))
+				if step.do != nil {
+					step.do(b)
+				}
+				if step.state != "" {
+					_, err := b.reconcile()
+					g.Expect(err).NotTo(HaveOccurred())
+					g.Expect(b.state()).To(Equal(step.state))
+					g.Expect(b.server.Calls()).To(Equal(step.calls))
+				}
+			}
+			b.patchFails = errors.New("the API server is restarting")
+			_, err := b.reconcile()
+			g.Expect(err).To(MatchError(ContainSubstring("the API server is restarting")))
+			g.Expect(b.server.Calls()).To(Equal(row.calls))
+			_, err = b.reconcile()
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b.server.Calls()).To(BeEmpty())
+			g.Expect(b.state()).To(Equal(row.state))
+		})
+	}
+}
+
 func TestReconcileDecidesAnewWhereAVerdictArrivedMeanwhile(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, "Open")
