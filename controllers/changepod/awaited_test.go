@@ -17,6 +17,7 @@ limitations under the License.
 package changepod_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -75,6 +76,30 @@ func TestReconcileReportsABatchOnceNoCheckHoldsIt(t *testing.T) {
 	awaits(true)(b)
 	reconcile("PostSubmitted  Verifying", 2*time.Minute)
 	g.Expect(b.server.Calls()).To(ContainElement(testkit.FinishCheck))
+}
+
+func TestReconcileGivesTheServerItsTimeAfterAHoldWhoseEndCouldNotBeSaved(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, "Open", failClosed)
+	_, err := b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	awaits(false)(b)
+	b.hears("PRE", true, "")
+	_, err = b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.state()).To(Equal("PostWait  AwaitingCheck"))
+	b.clock.SetTime(b.clock.Now().Add(time.Minute))
+	awaits(true)(b)
+	b.server.Answers(testkit.FinishCheck, testkit.Dropped)
+	b.patchFails = errors.New("the API server is restarting")
+	_, err = b.reconcile()
+	g.Expect(err).To(MatchError(ContainSubstring("the API server is restarting")))
+	b.server.Answers(testkit.FinishCheck, testkit.Taken)
+	b.server.Calls()
+	_, err = b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.server.Calls()).To(Equal([]string{testkit.PollCheck, testkit.FinishCheck}))
+	g.Expect(b.state()).To(Equal("PostSubmitted  Verifying"))
 }
 
 func TestReconcileHoldsABatchWithoutAVerifier(t *testing.T) {

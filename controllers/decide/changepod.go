@@ -111,7 +111,7 @@ func (f CheckFacts) finishCall(changePod *appv1alpha1.ChangePod, expired bool, n
 	switch {
 	case f.bakes(now) || f.awaits(now) != nil:
 		return CallNone
-	case expired && (f.Asked || f.SwitchedOff):
+	case expired && (f.Asked && !wasHeld(changePod) || f.SwitchedOff):
 		return CallAskPost // the batch may have been reported and only the answer lost
 	case f.SwitchedOff:
 		return CallNone

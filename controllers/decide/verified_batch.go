@@ -194,11 +194,16 @@ func (a *advance) awaitCheck(check *AwaitedCheck) {
 
 // endBake gives the verifier its full time to accept the check after the batch, once: the deadline was that of the bake, or of the hold of a check.
 func (a *advance) endBake() {
-	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
-	if known != nil && (known.Reason == appv1alpha1.ReasonBaking || known.Reason == appv1alpha1.ReasonAwaitingCheck) {
+	if wasHeld(a.batch) {
 		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
 		explain(&a.status, appv1alpha1.ReasonVerifying, "", a.now)
 	}
+}
+
+// wasHeld reports whether the deadline of a batch is that of its bake, or of the hold of a check, and none of the verifier.
+func wasHeld(batch *appv1alpha1.ChangePod) bool {
+	known := meta.FindStatusCondition(batch.Status.Conditions, appv1alpha1.ConditionVerified)
+	return known != nil && (known.Reason == appv1alpha1.ReasonBaking || known.Reason == appv1alpha1.ReasonAwaitingCheck)
 }
 
 // baked ends the check of a batch that is checked by VerificationPolicies alone.
