@@ -97,6 +97,18 @@ func TestReconcile(t *testing.T) {
 		{name: "a leader that begins after the deadline asks once", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)},
 			steps: []step{waits, {after: 120 * time.Second, do: func(b *bench) { b.restart(); b.server.Answers(testkit.BeginCheck, begun) },
 				calls: []string{testkit.BeginCheck}, state: "PreSubmitted  Verifying", wait: 120 * time.Second}}},
+		{name: "a leader that begins after the deadline gives the server its time, once", order: "Open", event: "Warning BatchNotChecked", steps: []step{
+			{after: time.Hour, do: answers(testkit.BeginCheck, testkit.Dropped), calls: []string{testkit.BeginCheck}, state: "PreWait  ServerUnavailable", wait: 200 * time.Millisecond},
+			{after: 119 * time.Second, calls: []string{testkit.BeginCheck}, state: "PreWait  ServerUnavailable", wait: 400 * time.Millisecond},
+			{after: time.Second, do: (*bench).restart, calls: []string{testkit.BeginCheck}, state: "PreWait  ServerUnavailable", wait: 200 * time.Millisecond},
+			{after: 200 * time.Millisecond, state: "ExecuteDone PreFailed ServerUnavailable"}}},
+		{name: "a leader that begins after the deadline of the report gives the server its time", order: "Open", steps: []step{submitted,
+			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Hour)); b.restart() },
+				calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: time.Second},
+			{after: 5 * time.Second, do: answers(testkit.FinishCheck, testkit.Dropped), calls: []string{testkit.PollCheck, testkit.FinishCheck},
+				state: "PostWait  ServerUnavailable", wait: 200 * time.Millisecond},
+			{after: 119 * time.Second, do: answers(testkit.FinishCheck, testkit.Taken), calls: []string{testkit.PollCheck, testkit.FinishCheck},
+				state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
 
 		{name: "the verdict before the batch is lost, and a poll finds it", order: "Open", steps: []step{submitted,
 			{after: 119 * time.Second, state: "PreSubmitted  Verifying", wait: time.Second},

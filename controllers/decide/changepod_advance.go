@@ -151,7 +151,21 @@ func (a *advance) hold(phase appv1alpha1.ChangePodPhase, ways edges, err error) 
 	if errors.Is(err, verifier.ErrNotYet) && a.status.Status == phase {
 		return
 	}
+	a.grant(ways)
 	a.wait(phase, troubleReason(err), err.Error())
+}
+
+// grant gives the verifier its full time, once, where the deadline had passed before it was asked, as no operator ran.
+func (a *advance) grant(ways edges) {
+	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
+	wasAsked := known != nil && (known.Reason == appv1alpha1.ReasonServerUnavailable || known.Reason == appv1alpha1.ReasonUnauthorized)
+	if wasAsked || !isExpired(a.batch, a.now) {
+		return
+	}
+	a.status.Deadline = afterSeconds(a.now, a.status.PreTimeoutThreshold)
+	if ways.stage == appv1alpha1.StagePost {
+		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+	}
 }
 
 // wait keeps the first message about a problem: later attempts would cost a write each and add nothing.
