@@ -38,12 +38,19 @@ type Outcome struct {
 // Awaited returns the release of a workload to wait for: the one made last. Where the operator went back by itself, it is the release that it
 // went back from: a pipeline that made a bad release must not see the success of its rollback.
 func Awaited(facts Facts) decide.Release {
-	present := decide.Release{}
-	if record := PresentOf(facts.Records); record != nil {
-		present = decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
+	present, stamped, newest := decide.Release{}, decide.Release{}, PresentOf(facts.Records)
+	if newest != nil {
+		present = decide.Release{Version: newest.Spec.Reversion, Number: newest.Spec.Release}
 	}
-	if facts.Workload != nil && decide.ReleaseOf(facts.Workload).Version != "" {
-		present = decide.ReleaseOf(facts.Workload)
+	if facts.Workload != nil {
+		stamped = decide.ReleaseOf(facts.Workload)
+	}
+	// What is only observed since has the version of its last release that was not.
+	isPast := newest != nil && newest.Spec.Observed && slices.ContainsFunc(facts.Records, func(record appv1alpha1.ChangeWorkload) bool {
+		return record.Spec.Reversion == stamped.Version && record.Spec.Release == stamped.Number
+	})
+	if stamped.Version != "" && !isPast {
+		present = stamped
 	}
 	if back := decide.RollbackTo(rollbacksOf(facts), present.Number); back != nil && back.IsAutomatic() {
 		return decide.Release{Version: back.Version, Number: back.Release}

@@ -30,6 +30,7 @@ import (
 func TestAwaitedRelease(t *testing.T) {
 	requested := rollback(7, 8, "49")
 	requested.Reason = "Requested"
+	observed := func(record *appv1alpha1.ChangeWorkload) { record.Spec.Observed = true }
 	unstamped := workload(1, "49")
 	unstamped.SetLabels(nil)
 	for _, row := range []struct {
@@ -38,6 +39,8 @@ func TestAwaitedRelease(t *testing.T) {
 		awaited decide.Release
 	}{
 		{"the one that the workload is at, recorded or not", facts(workload(7, "49"), record(6, "ac")), decide.Release{Version: version("49"), Number: 7}},
+		{"an observed one since the last that was stamped", facts(workload(7, "49"), record(7, "49"), record(9, "bb", observed)), decide.Release{Version: version("bb"), Number: 9}},
+		{"a stamped one since those that were observed", facts(workload(10, "49"), record(9, "bb", observed)), decide.Release{Version: version("49"), Number: 10}},
 		{"the newest record where the workload can't be read", facts(nil, record(6, "ac"), record(5, "a1")), decide.Release{Version: version("ac"), Number: 6}},
 		{"the one that the operator went back from", facts(workload(8, "a1", wentBack(rollback(7, 8, "49")))), decide.Release{Version: version("49"), Number: 7}},
 		{"a rollback on request", facts(workload(8, "a1", wentBack(requested))), decide.Release{Version: version("a1"), Number: 8}},
