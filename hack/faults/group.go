@@ -34,6 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/lab/webapp"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
 // group plays a group of scenarios on a control plane of its own: a kill or a disturbed view affects all scenarios on the same one, and they wait for
@@ -47,6 +48,8 @@ type group struct {
 	// scenarios are those to play.
 	scenarios map[string]scenario
 	*lab.Lab
+	// ports are those of the manager.
+	ports operator.Ports
 	// watched caches objects that are read many times a second, which would keep the API server busy.
 	watched client.Reader
 	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.

@@ -33,6 +33,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
 func main() {
@@ -62,6 +63,9 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 			return err
 		}
 	}
+	if err := givePorts(chosen); err != nil {
+		return err
+	}
 	running, together := errgroup.WithContext(ctx)
 	for _, g := range chosen {
 		running.Go(func() error { return g.run(together) })
@@ -72,6 +76,16 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 		results = append(results, g.results...)
 	}
 	return errors.Join(failure, report(out, opts.out, results, time.Since(began)))
+}
+
+// givePorts chooses the ports of all managers at once: they start at the same time, and one may choose a port that another has chosen and doesn't
+// listen on yet.
+func givePorts(chosen []*group) error {
+	var all []*int
+	for _, g := range chosen {
+		all = append(all, &g.ports.Webhook, &g.ports.Metrics, &g.ports.Probe, &g.ports.Callback)
+	}
+	return cluster.FreePorts(all...)
 }
 
 // options select what to test.

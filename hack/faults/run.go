@@ -85,7 +85,7 @@ func (g *group) start(ctx context.Context) error {
 		args = []string{"--altershield-address=http://" + address}
 	}
 	if err := g.StartOperator(ctx, func(options *operator.Options) {
-		options.Through = through
+		options.Through, options.Ports = through, g.ports
 		options.Args = append(options.Args, args...)
 	}); err != nil {
 		return err
