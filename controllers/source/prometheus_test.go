@@ -46,6 +46,9 @@ func history() string {
 	return text.String() + "# EOF\n"
 }
 
+// patient gives a real Prometheus time on a busy machine.
+func patient(s *appv1alpha1.VerificationSourceSpec) { s.Limits.TimeoutSeconds = 20 }
+
 func TestReaderAsksARealPrometheus(t *testing.T) {
 	g := NewWithT(t)
 	programs, err := prometheus.Ensure(t.Context(), os.Stderr)
@@ -61,8 +64,8 @@ func TestReaderAsksARealPrometheus(t *testing.T) {
 	confined := func(s *appv1alpha1.VerificationSourceSpec) {
 		s.Prometheus = &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, EnforceNamespace: true}
 	}
-	everything := reader(t, newSources(t), define(address))
-	shop := reader(t, newSources(t), define(address, confined))
+	everything := reader(t, newSources(t), define(address, patient))
+	shop := reader(t, newSources(t), define(address, patient, confined))
 	for query, expected := range map[string]struct{ everything, shop int }{
 		`errors_total`:                                             {3, 2},
 		`sum by (pod) (rate(errors_total[1m]))`:                    {2, 2},
@@ -88,7 +91,7 @@ func TestReaderAsksARealPrometheus(t *testing.T) {
 	g.Expect(err).To(MatchError(`VerificationSource prometheus: the source refuses the query (HTTP 400): invalid parameter "query": 1:5: parse error: unclosed left parenthesis`))
 	_, err = everything.Instant(t.Context(), `errors_total + on (x) errors_total`, window.End)
 	g.Expect(err).To(MatchError(HavePrefix("VerificationSource prometheus: the source couldn't make the query (HTTP 422): ")))
-	few := reader(t, newSources(t), define(address, func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxSeries = 2 }))
+	few := reader(t, newSources(t), define(address, patient, func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxSeries = 2 }))
 	_, err = few.Instant(t.Context(), `errors_total`, window.End)
 	g.Expect(err).To(MatchError("VerificationSource prometheus: the answer has more than limits.maxSeries, 2 series"))
 }
@@ -116,8 +119,8 @@ func TestHoloInsightAnswersAsTheRealPrometheusBehindIt(t *testing.T) {
 	confined := func(s *appv1alpha1.VerificationSourceSpec) {
 		s.Prometheus = &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, EnforceNamespace: true}
 	}
-	sources, object := hubbed(t, h, confined)
-	behind, direct := reader(t, sources, object), reader(t, newSources(t), define(address, confined))
+	sources, object := hubbed(t, h, patient, confined)
+	behind, direct := reader(t, sources, object), reader(t, newSources(t), define(address, patient, confined))
 	now := at("2026-01-01T00:05:07Z")
 	window := Align(now.Add(-30*time.Second), now, 15*time.Second, 0)
 	for query, expected := range map[string]int{
