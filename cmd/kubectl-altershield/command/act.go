@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // fieldOwner is the field manager of what the plugin writes.
@@ -167,7 +167,7 @@ func (c *cluster) change(ctx context.Context, writer client.Client, facts view.F
 func (c *cluster) unlessChanged(ctx context.Context, facts view.Facts, try func(shown *unstructured.Unstructured) error) error {
 	shown := facts.Workload
 	err := try(shown)
-	for attempt := 1; apierrors.IsConflict(err) && attempt < attempts; attempt++ {
+	for attempt := 1; scope.IsConflict(err) && attempt < attempts; attempt++ {
 		present, failure := c.workload(ctx, facts.Namespace, facts.Reference)
 		if failure != nil {
 			return failure
@@ -179,7 +179,7 @@ func (c *cluster) unlessChanged(ctx context.Context, facts view.Facts, try func(
 		err = try(shown)
 	}
 	switch {
-	case apierrors.IsConflict(err):
+	case scope.IsConflict(err):
 		return fmt.Errorf("%s has changed since it was read, so nothing was changed: try again (%w)", view.Argument(facts.Reference), err)
 	case err != nil:
 		return fmt.Errorf("changing %s in namespace %s: %w", view.Argument(facts.Reference), facts.Namespace, err)

@@ -23,6 +23,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,6 +89,18 @@ func TestAChangeOfWhatWasShownStopsAVerb(t *testing.T) {
 		NewWithT(t).Expect(answer.err).To(ContainSubstring("deployment/web has changed since it was read, so nothing was changed: try again"), name)
 		NewWithT(t).Expect(requested(t, b)).To(BeEmpty(), name)
 	}
+}
+
+func TestAVerbShowsTheDenialOfAWebhookThatAnswersAsAConflict(t *testing.T) {
+	tried := 0
+	b := rollbackBench(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		tried++
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: "Conflict", Message: `admission webhook "owners.example.com" denied the request: no owner`}}
+	}})
+	answer := b.run("rollback", "web", "-y")
+	NewWithT(t).Expect(answer.code).To(Equal(command.Failed))
+	NewWithT(t).Expect(answer.err).To(Equal("error: changing deployment/web in namespace shop: admission webhook \"owners.example.com\" denied the request: no owner\n"))
+	NewWithT(t).Expect(tried).To(Equal(1))
 }
 
 func TestAVerbGivesUpAfterFiveConflicts(t *testing.T) {

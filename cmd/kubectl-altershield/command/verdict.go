@@ -21,11 +21,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 func (t *tool) verdict() *cobra.Command {
@@ -84,7 +84,7 @@ func (c *cluster) judges(ctx context.Context, name string, verdict appv1alpha1.V
 		// The list is replaced as a whole: a verdict of another user in between must not be lost.
 		err := writer.Status().Patch(ctx, judged.DeepCopy(), client.MergeFromWithOptions(&batch, client.MergeFromWithOptimisticLock{}))
 		switch {
-		case apierrors.IsConflict(err):
+		case scope.IsConflict(err):
 			return fmt.Errorf("%s has changed since it was read, so nothing was changed: try again (%w)", request.Object, err)
 		case err != nil:
 			return fmt.Errorf("changing the verdicts of %s in namespace %s: %w", request.Object, request.Namespace, err)
