@@ -58,10 +58,12 @@ func (r *Reconciler) connect(ctx context.Context, object *appv1alpha1.ChangeSubs
 	sink := &object.Spec.Sink
 	var secret corev1.Secret
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: sink.SecretRef.Name}, &secret)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, badSecret(sink, "there is no such Secret in the namespace of the operator"), nil
-	}
-	if err != nil {
+	case apierrors.IsForbidden(err):
+		return nil, badSecret(sink, err.Error()), nil
+	case err != nil:
 		return nil, nil, fmt.Errorf("reading Secret %s/%s: %w", r.Namespace, sink.SecretRef.Name, err)
 	}
 	of := fmt.Sprintf("%s %d %s %s", object.UID, object.Generation, secret.UID, secret.ResourceVersion)

@@ -17,6 +17,7 @@ package changesubscription
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -27,6 +28,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -154,6 +156,21 @@ func TestReconcileShowsWhatIsWrongWithASubscription(t *testing.T) {
 			NewWithT(t).Expect(b.ready()).To(Equal(row.ready))
 		})
 	}
+}
+
+func TestReconcileShowsThatTheOperatorMayNotReadTheSecret(t *testing.T) {
+	robot := newRobot(t)
+	kube := interceptor.NewClient(testkit.NewFake(t, robot.secret(), robot.subscription()), interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, isSecret := object.(*corev1.Secret); isSecret {
+				return apierrors.NewForbidden(corev1.Resource("secrets"), key.Name, errors.New("no"))
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+	})
+	b := newBench(t, kube)
+	NewWithT(t).Expect(b.reconcile()).To(Equal(60))
+	NewWithT(t).Expect(b.ready()).To(Equal(`False BadSecret: spec.sink.secretRef: Secret robot: secrets "robot" is forbidden: no`))
 }
 
 func TestReconcileConnectsToNoLoopbackAddress(t *testing.T) {
