@@ -23,8 +23,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
@@ -75,10 +73,7 @@ func IsHeld(workload *appv1alpha1.ChangeWorkload) bool {
 	if status.ObservedRelease != workload.Spec.Release || !isVerifying(status) || !mayHold(status.Verification) {
 		return false
 	}
-	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
-	return verified == nil || !slices.Contains([]string{
-		appv1alpha1.ReasonSuperseded, appv1alpha1.ReasonNamespaceOptedOut, appv1alpha1.ReasonKindNotEnforced, appv1alpha1.ReasonKindNotObserved,
-	}, verified.Reason)
+	return !leftControl(status) && !hasReason(status.Conditions, appv1alpha1.ReasonSuperseded)
 }
 
 // isVerifying reports whether a release has neither failed nor been verified.

@@ -157,8 +157,7 @@ func (a *advance) hold(phase appv1alpha1.ChangePodPhase, ways edges, err error) 
 
 // grant gives the verifier its full time, once, where the deadline had passed before it was asked, as no operator ran.
 func (a *advance) grant(ways edges) {
-	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
-	wasAsked := known != nil && (known.Reason == appv1alpha1.ReasonServerUnavailable || known.Reason == appv1alpha1.ReasonUnauthorized)
+	wasAsked := hasReason(a.status.Conditions, appv1alpha1.ReasonServerUnavailable, appv1alpha1.ReasonUnauthorized)
 	if wasAsked || !isExpired(a.batch, a.now) {
 		return
 	}
@@ -174,8 +173,7 @@ func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string)
 	if a.status.Deadline == nil {
 		a.status.Deadline = afterWindow(deadline, 0)
 	}
-	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
-	if a.status.Status == phase && known != nil && known.Reason == reason {
+	if a.status.Status == phase && hasReason(a.status.Conditions, reason) {
 		return
 	}
 	a.status.Status = phase

@@ -86,9 +86,7 @@ func PlanRecord(workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWo
 // hadMovedOn reports whether the stored status has it already that the workload moved on from a release. The status of an observed release
 // may have that before the later release is recorded, which is what ends this one.
 func hadMovedOn(workload *appv1alpha1.ChangeWorkload) bool {
-	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
-	return !workload.Spec.Observed && isObserved(workload) &&
-		verified != nil && verified.Reason == appv1alpha1.ReasonSuperseded
+	return !workload.Spec.Observed && isObserved(workload) && hasReason(workload.Status.Conditions, appv1alpha1.ReasonSuperseded)
 }
 
 // corrects reports whether an outcome is worth a further record of a release: a verdict that differs, or a rollback of one without a verdict. A
@@ -126,15 +124,14 @@ func outcomeOf(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeW
 
 // settledOutcome returns the outcome that a release has while its workload is still at it, empty where it has none.
 func settledOutcome(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ReleaseOutcome {
-	switch verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified); {
+	switch {
 	case status.ObservedRelease != workload.Spec.Release: // it is the status of an earlier release
 		return ""
 	case status.Status == appv1alpha1.ChangeWorkloadSuspend:
 		return appv1alpha1.OutcomeFailed
 	case wasVerified(status):
 		return appv1alpha1.OutcomeVerified
-	case status.Status == appv1alpha1.ChangeWorkloadFailed,
-		verified != nil && verified.Reason == appv1alpha1.ReasonTemplateUnstamped:
+	case status.Status == appv1alpha1.ChangeWorkloadFailed, hasReason(status.Conditions, appv1alpha1.ReasonTemplateUnstamped):
 		return appv1alpha1.OutcomeUnchecked
 	}
 	return ""
@@ -142,10 +139,8 @@ func settledOutcome(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.Ch
 
 // leftControl reports whether a release isn't checked because its workload left change control.
 func leftControl(status *appv1alpha1.ChangeWorkloadStatus) bool {
-	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
-	return verified != nil && slices.Contains([]string{
-		appv1alpha1.ReasonNamespaceOptedOut, appv1alpha1.ReasonKindNotEnforced, appv1alpha1.ReasonKindNotObserved,
-	}, verified.Reason)
+	return hasReason(status.Conditions,
+		appv1alpha1.ReasonNamespaceOptedOut, appv1alpha1.ReasonKindNotEnforced, appv1alpha1.ReasonKindNotObserved)
 }
 
 // RecordFacts is what a ChangeRecord has beside the status of its release.

@@ -56,8 +56,7 @@ func awaitsSteps(changePod *appv1alpha1.ChangePod) bool {
 
 // AwaitsOrder reports whether nothing is left of a release but the check of its order after the last step.
 func AwaitsOrder(workload *appv1alpha1.ChangeWorkload) bool {
-	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
-	return verified != nil && verified.Reason == appv1alpha1.ReasonAwaitingOrder && isObserved(workload)
+	return isObserved(workload) && hasReason(workload.Status.Conditions, appv1alpha1.ReasonAwaitingOrder)
 }
 
 // awaitsOrderPre reports whether the order of a paced release has yet to pass its check before the first step.

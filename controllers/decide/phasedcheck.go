@@ -51,8 +51,7 @@ func looksNow(workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedP
 	case !isObserved(workload): // what is stored is of an earlier release of the version
 		return false
 	case check.Phase == appv1alpha1.PhaseAfter:
-		verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
-		return wasVerified(status) || isEnforced(policy, check) && verified != nil && verified.Reason == appv1alpha1.ReasonAwaitingCheck
+		return wasVerified(status) || isEnforced(policy, check) && hasReason(status.Conditions, appv1alpha1.ReasonAwaitingCheck)
 	}
 	return status.Pace != nil && (!isEnforced(policy, check) || status.Pace.Step == 0 && waitsFor(status, appv1alpha1.ReasonAwaitingCheck))
 }

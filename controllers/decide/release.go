@@ -100,16 +100,12 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	case !isObserved(workload):
 		return true
 	}
-	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
-	switch {
-	case verified == nil:
-		return false
-	case verified.Reason == appv1alpha1.ReasonPaced:
+	if hasReason(workload.Status.Conditions, appv1alpha1.ReasonPaced) {
 		paced := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionPaced)
 		return paced == nil || paced.Reason != appv1alpha1.ReasonAwaitingApproval && paced.Reason != appv1alpha1.ReasonApprovalDenied
 	}
-	return verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout ||
-		verified.Reason == appv1alpha1.ReasonAwaitingOrder || verified.Reason == appv1alpha1.ReasonAwaitingCheck
+	return hasReason(workload.Status.Conditions,
+		appv1alpha1.ReasonVerifying, appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonAwaitingOrder, appv1alpha1.ReasonAwaitingCheck)
 }
 
 // WentBack reports whether a Deployment with these ChangeWorkloads has gone back to a version that was verified before. The new release

@@ -36,6 +36,12 @@ const (
 	maxVerifiedVersions = 10
 )
 
+// hasReason reports whether the condition Verified has one of the reasons.
+func hasReason(conditions []metav1.Condition, reasons ...string) bool {
+	verified := meta.FindStatusCondition(conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && slices.Contains(reasons, verified.Reason)
+}
+
 func setVerified(status *appv1alpha1.ChangeWorkloadStatus, value metav1.ConditionStatus, reason, message string) {
 	setCondition(status, appv1alpha1.ConditionVerified, value, reason, message)
 }
@@ -152,8 +158,7 @@ func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorklo
 
 // isProvisional reports whether a release has the status Success because it has no pods to check.
 func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
-	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
-	return verified != nil && (verified.Reason == appv1alpha1.ReasonNoReplicas || verified.Reason == appv1alpha1.ReasonTemplateUnstamped)
+	return hasReason(status.Conditions, appv1alpha1.ReasonNoReplicas, appv1alpha1.ReasonTemplateUnstamped)
 }
 
 // restoreVerified restores the condition of a verified release where a user removed or changed it.

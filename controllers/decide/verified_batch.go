@@ -21,7 +21,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -202,8 +201,7 @@ func (a *advance) endBake() {
 
 // wasHeld reports whether the deadline of a batch is that of its bake, or of the hold of a check, and none of the verifier.
 func wasHeld(batch *appv1alpha1.ChangePod) bool {
-	known := meta.FindStatusCondition(batch.Status.Conditions, appv1alpha1.ConditionVerified)
-	return known != nil && (known.Reason == appv1alpha1.ReasonBaking || known.Reason == appv1alpha1.ReasonAwaitingCheck)
+	return hasReason(batch.Status.Conditions, appv1alpha1.ReasonBaking, appv1alpha1.ReasonAwaitingCheck)
 }
 
 // baked ends the check of a batch that is checked by VerificationPolicies alone.
