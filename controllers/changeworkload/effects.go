@@ -18,6 +18,7 @@ package changeworkload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -66,6 +67,9 @@ func (r *Reconciler) steer(
 		r.reportSteering(ctx, workload, scene, decision)
 	case scope.IsDenied(err): // and tried again
 		r.Recorder.Record(events.WorkloadNotWritten(scene.owner, workload, err))
+		if decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			err = errors.Join(err, r.saveDenied(ctx, workload, scene, err))
+		}
 	}
 	return !written, err
 }

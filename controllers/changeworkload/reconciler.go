@@ -64,8 +64,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case scope.IsConflict(err):
 		return ctrl.Result{RequeueAfter: retryWait}, nil
-	case scope.IsDenied(err) && decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
-		return ctrl.Result{}, errors.Join(err, r.saveDenied(ctx, &workload, scene, err))
 	case err != nil:
 		return ctrl.Result{}, err
 	case movedOn:

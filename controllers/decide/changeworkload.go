@@ -274,7 +274,7 @@ func (d *Decision) suspend(
 	switch {
 	case seen.Current:
 		d.Suspend = seen.Blocking && !seen.Suspended && !seen.isOnce()
-		setSuspended(status, seen.Suspended || seen.Blocking && !(d.Suspend && seen.Denied != ""), reason, seen)
+		setSuspended(status, seen.Suspended || seen.Blocking && (!d.Suspend || seen.Denied == ""), reason, seen)
 		d.await(status, workload, tally, seen, now)
 	case !seen.Suspended && seen.Records > 0: // without kept records this one is about to be removed
 		endSuspended(status, seen.Kind)

@@ -69,14 +69,15 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	shown, isGone := "", false
 	for {
 		outcome := view.OutcomeOf(facts, awaited)
-		mayLag := number == 0 && view.MayLag(facts) && t.Clock.Since(begun) < min(recordTime, timeout-interval)
-		if !outcome.Done || !mayLag {
+		lags := number == 0 && mayLag(facts, t.Clock.Since(begun), timeout)
+		if !outcome.Done || !lags {
 			if shown, err = t.tellOutcome(outcome, shown); err != nil {
 				return err
 			}
 		}
-		goesBack := number == 0 && view.IsRollbackAsked(facts)
-		if outcome.Done && !goesBack && !mayLag {
+		// The operator may make or record another release, or drop the request.
+		follows := lags || number == 0 && view.IsRollbackAsked(facts)
+		if outcome.Done && !follows {
 			return t.endWait(outcome)
 		}
 		if isGone {
@@ -85,17 +86,30 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 		if !nextLook(ctx, ticker.C(), limit.C()) {
 			return cmp.Or[error](ctx.Err(), &ending{Timeout, errors.New(render.Timeout(timeout.String(), t.style()))})
 		}
-		fresh, err := cluster.refresh(ctx, facts)
-		isGone = err == nil && view.IsGone(facts, fresh)
-		switch {
-		case err == nil && (goesBack || mayLag): // the operator made or recorded another release, or dropped the request
-			facts, awaited = fresh, awaitedOf(fresh, number)
-		case err == nil:
-			facts = fresh
-		case !passes(err):
+		if facts, isGone, err = cluster.lookAgain(ctx, facts); err != nil {
 			return err
 		}
+		if follows {
+			awaited = awaitedOf(facts, number)
+		}
 	}
+}
+
+// mayLag reports whether a release may be made that isn't recorded yet, after a time of a wait.
+func mayLag(facts view.Facts, waited, timeout time.Duration) bool {
+	return view.MayLag(facts) && waited < min(recordTime, timeout-interval)
+}
+
+// lookAgain reads a workload again, and reports whether it was deleted. The facts stay as they are while the API server is away.
+func (c *cluster) lookAgain(ctx context.Context, facts view.Facts) (fresh view.Facts, isGone bool, err error) {
+	fresh, err = c.refresh(ctx, facts)
+	switch {
+	case err == nil:
+		return fresh, view.IsGone(facts, fresh), nil
+	case passes(err):
+		return facts, false, nil
+	}
+	return facts, false, err
 }
 
 // openNew connects, and finds a workload that may just have been created: one of a declared kind is known by its records alone.
