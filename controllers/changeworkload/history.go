@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
@@ -41,6 +43,7 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 	if err := r.writeStatus(ctx, workload, scene, decision); err != nil {
 		return err
 	}
+	r.Looks.Counted(client.ObjectKeyFromObject(workload)) // not before: a decision that isn't saved is made again, by the same looks
 	if notRecorded != nil {
 		r.Recorder.Record(events.RecordNotWritten(scene.owner, workload, notRecorded))
 	}
@@ -53,7 +56,7 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 // keepTemplate keeps the template of a verified release, and removes those beyond the limit. It does the latter also where the new one
 // was rejected: a quota may have no room for it until the limit is lowered.
 func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) error {
-	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	release := decide.Recorded(workload)
 	err := r.History.Keep(ctx, scene.kind, scene.owner, release)
 	if err != nil && !errors.Is(err, history.ErrNotKept) {
 		return err

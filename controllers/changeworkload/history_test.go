@@ -37,6 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
@@ -99,7 +100,7 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 			metrics, err := NewMetrics(prometheus.NewRegistry())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := clientevents.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: monotonic.NewReader(kube, kube)}
+			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), Looks: &looks.Background{}, newest: monotonic.NewReader(kube, kube)}
 			decision := decide.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
 			seen := &scene{kind: kind.Kind{}, owner: deployment, Observation: decide.Observation{Current: true, Templates: 10}}

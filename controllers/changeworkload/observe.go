@@ -80,7 +80,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	}
 	result.newest = decide.IsNewest(workload, others)
 	result.Others, result.Observations = decide.SameMode(workload, others)
-	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	release := decide.Recorded(workload)
 	present := result.present(workload, release)
 	result.read(release)
 	result.Verifier = r.verifier()

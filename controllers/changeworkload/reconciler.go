@@ -92,9 +92,6 @@ func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeW
 	opened, openErr := r.openBatches(ctx, workload, scene, decision)
 	podsErr := errors.Join(r.labelPods(ctx, workload, scene), r.openGates(ctx, workload, scene, decision), r.returnStray(ctx, workload, scene))
 	saveErr := r.save(ctx, workload, scene, decision)
-	if saveErr == nil { // not before: a decision that isn't saved is made again, by the same looks
-		r.Looks.Counted(client.ObjectKeyFromObject(workload))
-	}
 	// A batch that can't be opened, because of a quota for example, must not stop the others.
 	if err := errors.Join(openErr, podsErr, saveErr); err != nil {
 		return opened, err
@@ -107,11 +104,7 @@ func (r *Reconciler) saveDenied(ctx context.Context, workload *appv1alpha1.Chang
 	scene.Denied = denied.Error()
 	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
 	decision.Suspend = false // reported once it is
-	err := r.save(ctx, workload, scene, decision)
-	if err == nil {
-		r.Looks.Counted(client.ObjectKeyFromObject(workload))
-	}
-	return err
+	return r.save(ctx, workload, scene, decision)
 }
 
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it

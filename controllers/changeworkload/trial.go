@@ -57,7 +57,7 @@ func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload
 	if err := r.Live.Get(ctx, key, live); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", scene.Kind, key, err))
 	}
-	release := decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
+	release := decide.Recorded(record)
 	if live.GetUID() != scene.owner.GetUID() || live.GetDeletionTimestamp() != nil || decide.ReleaseOf(live) != release {
 		return nil // its event brings the next decision
 	}

@@ -217,7 +217,7 @@ func (r *Reconciler) count(ctx context.Context, kind workload.Kind) (appv1alpha1
 		if owner == nil || record.Spec.Observed || !decide.IsSettled(record) {
 			continue
 		}
-		if release := (decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}); release.Number > settled[owner.UID].Number {
+		if release := decide.Recorded(record); release.Number > settled[owner.UID].Number {
 			settled[owner.UID] = release
 		}
 	}

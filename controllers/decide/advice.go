@@ -60,7 +60,7 @@ const maxWarned = 3
 // what the author does about it.
 func WarnedAdvice(phrase string, workloads []appv1alpha1.ChangeWorkload, present Release, version string) (advice []string) {
 	at := slices.IndexFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
-		return workload.Spec.Reversion == present.Version && workload.Spec.Release == present.Number && isObserved(&workload)
+		return Recorded(&workload) == present && isObserved(&workload)
 	})
 	if at < 0 || IsVerified(workloads, version) {
 		return nil

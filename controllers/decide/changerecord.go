@@ -40,7 +40,7 @@ type Ending struct {
 
 // EndOfEarlier returns the end of a release that another one of its workload followed.
 func EndOfEarlier(earlier *appv1alpha1.ChangeWorkload, workload metav1.Object) Ending {
-	release := Release{Version: earlier.Spec.Reversion, Number: earlier.Spec.Release}
+	release := Recorded(earlier)
 	return Ending{Superseded: true, RolledBack: RollbackFrom(appv1alpha1.RollbacksOf(workload.GetAnnotations()), release)}
 }
 

@@ -123,7 +123,7 @@ func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResul
 	if IsPhased(check.Phase) {
 		return result.Verdict != appv1alpha1.CheckPending
 	}
-	mayReport := isAsynchronous(check) && result.Verdict == appv1alpha1.CheckInconclusive && result.ClearedTime != nil
+	mayReport := result.Verdict == appv1alpha1.CheckInconclusive && result.ClearedTime != nil
 	decidesOnce := check.Job != nil || isAsynchronous(check) && !mayReport
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }

@@ -37,6 +37,11 @@ type Release struct {
 	Number int64
 }
 
+// Recorded returns the release that a ChangeWorkload records.
+func Recorded(record *appv1alpha1.ChangeWorkload) Release {
+	return Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
+}
+
 // ReleaseOf returns the release that a workload is at.
 func ReleaseOf(workload metav1.Object) Release {
 	return Release{

@@ -55,7 +55,7 @@ func (p Past) verified() []string {
 	releases := slices.Clone(p.Kept)
 	for i := range p.Workloads {
 		if record := &p.Workloads[i]; IsSettled(record) {
-			releases = append(releases, Release{Version: record.Spec.Reversion, Number: record.Spec.Release})
+			releases = append(releases, Recorded(record))
 		}
 	}
 	slices.SortStableFunc(releases, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })

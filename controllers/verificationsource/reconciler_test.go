@@ -118,13 +118,19 @@ func TestReconcileWritesWhetherASourceAnswersWhenItChanges(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("there is no such source")))
 }
 
-func TestReconcileShowsThatTheLimitsAreReached(t *testing.T) {
-	g := NewWithT(t)
+// answering returns the address of a source that answers without series.
+func answering(t *testing.T) string {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
 		_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"vector","result":[]}}`))
 	}))
 	t.Cleanup(server.Close)
-	object := define(system, server.URL)
+	return server.URL
+}
+
+func TestReconcileShowsThatTheLimitsAreReached(t *testing.T) {
+	g := NewWithT(t)
+	object := define(system, answering(t))
 	object.Spec.Limits.QueriesPerSecond, object.Spec.Limits.Burst, object.Spec.Limits.TimeoutSeconds = 1, 2, 1
 	kube := testkit.NewFake(t, object)
 	r := newReconciler(t, kube)
@@ -174,11 +180,7 @@ func TestReconcileKeepsTheSourceOfTheNameThatAnotherNamespaceDeletes(t *testing.
 
 func TestReconcileShowsThatTheOperatorMayNotReadASecret(t *testing.T) {
 	g := NewWithT(t)
-	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
-		_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"vector","result":[]}}`))
-	}))
-	t.Cleanup(server.Close)
-	object := define(system, server.URL)
+	object := define(system, answering(t))
 	object.Spec.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
 	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "token"}, Data: map[string][]byte{"token": []byte("abc")}}
 	var denial error

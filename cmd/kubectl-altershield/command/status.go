@@ -77,8 +77,7 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 		if err := screen.show(status); err != nil {
 			return err
 		}
-		mayLag := view.MayLag(facts) && t.Clock.Since(begun) < recordTime
-		if untilDone && status.IsDone() && !mayLag {
+		if untilDone && status.IsDone() && !mayLag(facts, t.Clock.Since(begun), recordTime) {
 			return nil
 		}
 		select {

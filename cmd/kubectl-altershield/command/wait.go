@@ -69,7 +69,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	shown, isGone := "", false
 	for {
 		outcome := view.OutcomeOf(facts, awaited)
-		lags := number == 0 && mayLag(facts, t.Clock.Since(begun), timeout)
+		lags := number == 0 && mayLag(facts, t.Clock.Since(begun), timeout-interval)
 		if !outcome.Done || !lags {
 			if shown, err = t.tellOutcome(outcome, shown); err != nil {
 				return err
@@ -95,9 +95,9 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	}
 }
 
-// mayLag reports whether a release may be made that isn't recorded yet, after a time of a wait.
-func mayLag(facts view.Facts, waited, timeout time.Duration) bool {
-	return view.MayLag(facts) && waited < min(recordTime, timeout-interval)
+// mayLag reports whether a release may be made that isn't recorded yet, after a time of a wait that has a limit.
+func mayLag(facts view.Facts, waited, limit time.Duration) bool {
+	return view.MayLag(facts) && waited < min(recordTime, limit)
 }
 
 // lookAgain reads a workload again, and reports whether it was deleted. The facts stay as they are while the API server is away.

@@ -97,7 +97,7 @@ func presentRecord(facts Facts) *appv1alpha1.ChangeWorkload {
 	}
 	present := decide.ReleaseOf(facts.Workload)
 	for i := range facts.Records {
-		if facts.Records[i].Spec.Release == present.Number && facts.Records[i].Spec.Reversion == present.Version {
+		if decide.Recorded(&facts.Records[i]) == present {
 			return &facts.Records[i]
 		}
 	}

@@ -40,15 +40,13 @@ type Outcome struct {
 func Awaited(facts Facts) decide.Release {
 	present, stamped, newest := decide.Release{}, decide.Release{}, PresentOf(facts.Records)
 	if newest != nil {
-		present = decide.Release{Version: newest.Spec.Reversion, Number: newest.Spec.Release}
+		present = decide.Recorded(newest)
 	}
 	if facts.Workload != nil {
 		stamped = decide.ReleaseOf(facts.Workload)
 	}
 	// What is only observed since has the version of its last release that was not.
-	isPast := newest != nil && newest.Spec.Observed && slices.ContainsFunc(facts.Records, func(record appv1alpha1.ChangeWorkload) bool {
-		return record.Spec.Reversion == stamped.Version && record.Spec.Release == stamped.Number
-	})
+	isPast := newest != nil && newest.Spec.Observed && presentRecord(facts) != nil
 	if stamped.Version != "" && !isPast {
 		present = stamped
 	}

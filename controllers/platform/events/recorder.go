@@ -61,7 +61,7 @@ func subject(event Event) []any {
 	case metav1.Object:
 		release := decide.ReleaseOf(object)
 		if workload, known := event.Related.(*appv1alpha1.ChangeWorkload); known {
-			release = decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+			release = decide.Recorded(workload)
 		}
 		if release.Version != "" {
 			return append([]any{"namespace", object.GetNamespace()}, Release(kindOf(event.Regarding), object.GetName(), release, event.Reason)...)
@@ -72,7 +72,7 @@ func subject(event Event) []any {
 
 // Of returns the log keys of the release of a ChangeWorkload, without the namespace: the logger of a reconcile has it.
 func Of(workload *appv1alpha1.ChangeWorkload, reason string) []any {
-	return Release(workload.WorkloadKind(), workload.Spec.AppName, decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}, reason)
+	return Release(workload.WorkloadKind(), workload.Spec.AppName, decide.Recorded(workload), reason)
 }
 
 // kindOf returns the kind of a workload. Objects of the cache have it in their type alone.
