@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command manager runs AlterShield Operator: change control for Kubernetes Deployments.
+// Command manager runs AlterShield Operator: change control for the workloads of Kubernetes.
 package main
 
 import (
