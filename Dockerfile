@@ -16,7 +16,7 @@ FROM scratch
 ARG VERSION=dev
 ARG COMMIT=unknown
 LABEL org.opencontainers.image.title="AlterShield Operator" \
-      org.opencontainers.image.description="Change control for Kubernetes Deployments" \
+      org.opencontainers.image.description="Change control for Kubernetes workloads" \
       org.opencontainers.image.source="https://github.com/traas-stack/altershield-operator" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION" \

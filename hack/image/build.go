@@ -50,7 +50,7 @@ const (
 func labels(s stamp) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       "AlterShield Operator",
-		"org.opencontainers.image.description": "Change control for Kubernetes Deployments",
+		"org.opencontainers.image.description": "Change control for Kubernetes workloads",
 		"org.opencontainers.image.source":      "https://github.com/traas-stack/altershield-operator",
 		"org.opencontainers.image.licenses":    "Apache-2.0",
 		"org.opencontainers.image.version":     s.version,
