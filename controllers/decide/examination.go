@@ -167,6 +167,8 @@ func (e *examination) judgeMetrics(
 	switch {
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
+	case !asked: // what isn't seen must not pass for what isn't there, such as an alert
+		return plugin.Judge(e.seen.Pods, plugin.Answer{}, terms)
 	case readings.Reason != "" && e.seen.Replayed: // of the past, there is no later answer
 		return measure.Broken(readings.Reason, readings.Message, terms)
 	case readings.Reason != "":

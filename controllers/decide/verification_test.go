@@ -383,8 +383,10 @@ func TestDecideEndsALookThatTellsNothing(t *testing.T) {
 		warmup int32
 		seen   seenOption
 	}{
-		"without counters": {0, func(*decide.Observation) {}},
-		"in the warm-up":   {3600, reading(32)},
+		"without counters": {0, func(seen *decide.Observation) {
+			seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {}}
+		}},
+		"in the warm-up": {3600, reading(32)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy := checking("web", "Observe", ofErrors)
@@ -394,6 +396,18 @@ func TestDecideEndsALookThatTellsNothing(t *testing.T) {
 			NewWithT(t).Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(HavePrefix("shop/web errors: Observe Inconclusive NoData ")))
 		})
 	}
+}
+
+func TestDecideTellsThatMetricsWereNeverAskedFor(t *testing.T) {
+	withoutPods := func(seen *decide.Observation) { seen.Verification.Pods.New = nil }
+	const notAsked = "Observe Inconclusive NotAsked no pod of the release finished, or it is suspended"
+	policy := checking("web", "Observe", ofErrors)
+	policy.Spec.Checks = append(policy.Spec.Checks,
+		appv1alpha1.VerificationCheck{Name: "alerts", Type: "Alerts", Alerts: &appv1alpha1.AlertsCheck{}},
+		appv1alpha1.VerificationCheck{Name: "own", Type: "Query", Query: &appv1alpha1.QueryCheck{Max: "1", Consecutive: 1}})
+	workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-time.Hour)), begun(policies(policy)))
+	decision := decide.Decide(workload, see(0, under(policy), withoutPods), now)
+	NewWithT(t).Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements("shop/web errors: "+notAsked, "shop/web alerts: "+notAsked, "shop/web own: "+notAsked))
 }
 
 func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *testing.T) {
