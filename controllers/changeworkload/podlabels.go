@@ -33,6 +33,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -78,7 +79,8 @@ func (r *Reconciler) labelPods(ctx context.Context, record *appv1alpha1.ChangeWo
 		label := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, appv1alpha1.LabelVersion, record.Spec.Reversion)
 		named := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 		err := r.Client.Patch(ctx, named, client.RawPatch(types.MergePatchType, label), client.DisableReadYourWritesConsistency)
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		isGone := apierrors.IsNotFound(err) && !scope.IsDenied(err)
+		if err != nil && !isGone && !scope.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("setting the version label of pod %s/%s: %w", pod.Namespace, pod.Name, err))
 		}
 	}

@@ -25,6 +25,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -104,6 +105,20 @@ func TestLabelPodsSetsTheVersionThatTheirControllerDoesNot(t *testing.T) {
 							return errors.New("no quota")
 						}
 						return kube.Patch(ctx, object, patch, options...)
+					},
+				})
+			}},
+		"those that no webhook denies, with the error of the others": {kind: gadget{labels: true}, revision: "b", state: "Running", wait: 2030 * time.Millisecond,
+			want: before, fails: `setting the version label of pod default/again: admission webhook "labels.example.com" denied the request: locked` + "\n" +
+				`setting the version label of pod default/new-1: admission webhook "labels.example.com" denied the request: no such team`,
+			edit: func(p *plane, _ *scene) {
+				denials := map[string]metav1.Status{
+					"again": {Code: 409, Message: `admission webhook "labels.example.com" denied the request: locked`},
+					"new-1": {Code: 404, Message: `admission webhook "labels.example.com" denied the request: no such team`},
+				}
+				p.Client = interceptor.NewClient(p.Client.(client.WithWatch), interceptor.Funcs{
+					Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+						return &apierrors.StatusError{ErrStatus: denials[object.GetName()]}
 					},
 				})
 			}},
