@@ -290,6 +290,77 @@ func TestDecideHoldsBatchesForAScriptThatHasNotStarted(t *testing.T) {
 	}
 }
 
+// What told once is not asked about further batches, so they must not wait for another answer.
+func TestDecideLetsFurtherBatchesPassByTheOnlyVerdictOfACheck(t *testing.T) {
+	script := func(policy *appv1alpha1.VerificationPolicy) {
+		check := &policy.Spec.Checks[0]
+		check.Type, check.Condition, check.Job = "Job", nil, &appv1alpha1.JobCheck{}
+	}
+	reports := func(policy *appv1alpha1.VerificationPolicy) {
+		check := &policy.Spec.Checks[0]
+		check.Type, check.Condition, check.HTTP = "HTTP", nil, &appv1alpha1.HTTPCheck{Answer: "Asynchronous"}
+	}
+	for name, row := range map[string]struct {
+		policy policyOption
+		answer plugin.Answer
+		check  string
+	}{
+		"of a script that passed":             {script, plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "exit code 0", Final: true}, "shop/web smoke: Enforce Pass CheckPassed exit code 0"},
+		"of a script that can't be run":       {script, plugin.Answer{Verdict: "Inconclusive", Reason: "JobInterrupted", Message: "evicted", Broken: true, Final: true}, "shop/web smoke: Enforce Inconclusive JobInterrupted evicted"},
+		"of a plug-in that reported its pass": {reports, plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "no drift", Final: true}, "shop/web smoke: Enforce Pass CheckPassed no drift"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Enforce", awaitingSmoke("Pass"), row.policy, onError("Pass"))
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)), batchesOf(5), deadline(now.Add(time.Hour)))
+			workload.Status = decide.Decide(workload, see(5, under(policy), waitsSince(30), says(row.answer)), now).Status
+			g.Expect(toldChecks(workload.Status.Checks)).To(HaveExactElements(row.check))
+			later := see(5, under(policy), waitsSince(20))
+			g.Expect(decide.Questions(workload, later.Verification.Pods, now.Add(10*time.Second))).To(BeEmpty())
+			workload.Status = decide.Decide(workload, later, now.Add(10*time.Second)).Status
+			g.Expect(toldChecks(workload.Status.Checks)).To(HaveExactElements(row.check))
+			g.Expect(workload.Status.Checks[0].HeldUntil).To(BeNil())
+			g.Expect(workload.Status.Checks[0].ClearedTime).To(Equal(decide.StoredTime(now.Add(10 * time.Second))))
+		})
+	}
+}
+
+// A script that could not tell before the end of a bake is asked about again: else nobody would know then what it said.
+func TestDecideAsksForTheEndOfAScriptAgainWhilePodsMayWaitForIt(t *testing.T) {
+	const isLate, isInterrupted = "shop/web smoke: Enforce Inconclusive JobTimedOut late", "shop/web smoke: Enforce Inconclusive JobInterrupted evicted"
+	script := func(policy *appv1alpha1.VerificationPolicy) {
+		check := &policy.Spec.Checks[0]
+		check.Type, check.Condition, check.Job = "Job", nil, &appv1alpha1.JobCheck{}
+	}
+	for _, row := range []struct {
+		answer plugin.Answer
+		mode   string
+		check  string
+		asked  int
+		holds  bool
+	}{
+		{plugin.Answer{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late", Final: true}, "Enforce", isLate, 1, true},
+		{plugin.Answer{Verdict: "Inconclusive", Reason: "JobInterrupted", Message: "evicted", Broken: true, Final: true}, "Enforce", isInterrupted, 1, false},
+		{plugin.Answer{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late", Final: true}, "Observe", "shop/web smoke: Observe Inconclusive JobTimedOut late", 0, false},
+	} {
+		t.Run(row.mode+" "+row.answer.Reason, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", row.mode, awaitingSmoke("Pass"), script, onError("Pass"))
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)), batchesOf(5), deadline(now.Add(time.Hour)))
+			seen, baked := see(5, under(policy), waitsSince(20), says(row.answer)), now.Add(10*time.Second)
+			workload.Status = decide.Decide(workload, seen, now).Status
+			g.Expect(toldChecks(workload.Status.Checks)).To(HaveExactElements(row.check))
+			g.Expect(decide.Questions(workload, seen.Verification.Pods, baked)).To(HaveLen(row.asked))
+			if row.asked == 0 {
+				seen.Verification.Answers = nil
+			}
+			workload.Status = decide.Decide(workload, seen, baked).Status
+			g.Expect(toldChecks(workload.Status.Checks)).To(HaveExactElements(row.check))
+			g.Expect(workload.Status.Checks[0].HeldUntil != nil).To(Equal(row.holds))
+		})
+	}
+}
+
 // A plug-in that can't be asked at the end of a bake may yet report, for the time of the policy.
 func TestDecideAwaitsTheVerdictOnPodsThatPassedWithoutIt(t *testing.T) {
 	reports := func(policy *appv1alpha1.VerificationPolicy) {

@@ -64,6 +64,9 @@ func (e *examination) makeDuring(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
 	due, next := e.isDue(result, policy, check)
+	if due && isOver(e.workload, policy, check, result) { // it isn't asked about further pods: its only verdict lets them pass as well
+		result.ClearedTime, due = StoredTime(e.now), false
+	}
 	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check, due)
 	if due {
 		found = e.await(result, policy, check, found)

@@ -118,13 +118,18 @@ func isLast(
 }
 
 // isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none, nor has
-// one that let them pass as its plug-in could not be asked.
-func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult) bool {
+// one that let them pass as its plug-in could not be asked, or that could not tell before the end of a bake for which pods wait then.
+func isOver(
+	workload *appv1alpha1.ChangeWorkload, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult,
+) bool {
 	if IsPhased(check.Phase) {
 		return result.Verdict != appv1alpha1.CheckPending
 	}
-	mayReport := result.Verdict == appv1alpha1.CheckInconclusive && result.ClearedTime != nil
-	decidesOnce := check.Job != nil || isAsynchronous(check) && !mayReport
+	cantTell, wasCleared := result.Verdict == appv1alpha1.CheckInconclusive, result.ClearedTime != nil
+	if cantTell && !wasCleared && holds(policy, check) && isVerifying(&workload.Status) {
+		return false
+	}
+	decidesOnce := check.Job != nil || isAsynchronous(check) && !(cantTell && wasCleared)
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }
 
@@ -147,7 +152,7 @@ func looking(
 				if IsPhased(check.Phase) {
 					isTime = looksNow(workload, policy, check)
 				}
-				if isTime && hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check.DeepCopy()) {
+				if isTime && hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(workload, policy, check, &result) && !yield(policy, check.DeepCopy()) {
 					return
 				}
 			}
