@@ -165,6 +165,21 @@ func TestQuestionsIdentifyAJob(t *testing.T) {
 	g.Expect(long).NotTo(ContainSubstring("--"))
 }
 
+// A Job that is gone is created again while its check is asked about.
+func TestQuestionsKeepAJobForAsLongAsTheReleaseMayWaitForIt(t *testing.T) {
+	for _, row := range []struct {
+		timeout, kept int32
+	}{{0, 3600}, {60, 3660}, {86400, 90000}} {
+		g, policy := NewWithT(t), checking("web", "Enforce", ofSmoke)
+		policy.Spec.Checks[0].OnInconclusive, policy.Spec.Checks[0].TimeoutSeconds = "Hold", row.timeout
+		workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+		scene := &checks.Scene{Name: "web", New: []checks.Pod{{}}}
+		questions := decide.Questions(workload, scene, now)
+		g.Expect(questions).To(HaveLen(1))
+		g.Expect(plugin.Job(scene, &questions[0]).Spec.TTLSecondsAfterFinished).To(HaveValue(Equal(row.kept)))
+	}
+}
+
 func TestDecideChecksAReleaseByAJobOnce(t *testing.T) {
 	says := func(answer plugin.Answer) seenOption {
 		return func(seen *decide.Observation) {

@@ -100,7 +100,7 @@ func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *app
 	}
 	run := plugin.Run{
 		Name: checkJobName(pods.Name, workload, policy.UID, check.Name), Record: workload.Name, UID: workload.UID,
-		Release: BatchOfLabel(workload.UID, workload.Spec.Release), Labels: map[string]string{},
+		Release: BatchOfLabel(workload.UID, workload.Spec.Release), Labels: map[string]string{}, Waits: check.TimeoutSeconds,
 	}
 	for _, key := range []string{appv1alpha1.LabelDeploymentName, appv1alpha1.LabelWorkload} {
 		if name, found := workload.Labels[key]; found {

@@ -36,7 +36,8 @@ import (
 const (
 	// container is the name of the container of a Job.
 	container = "check"
-	// jobKept is how many seconds a finished Job is kept, so that its result is seen, and can be looked into.
+	// jobKept is how many seconds a finished Job is kept, so that its result is seen, and can be looked into. One that is waited for is read for
+	// longer: if it were gone, it would run a second time.
 	jobKept = 3600
 )
 
@@ -52,7 +53,7 @@ func Job(release *checks.Scene, asked *Question) *batchv1.Job {
 			}},
 		},
 		Spec: batchv1.JobSpec{
-			BackoffLimit: ptr.To[int32](0), ActiveDeadlineSeconds: ptr.To(int64(spec.TimeoutSeconds)), TTLSecondsAfterFinished: ptr.To[int32](jobKept),
+			BackoffLimit: ptr.To[int32](0), ActiveDeadlineSeconds: ptr.To(int64(spec.TimeoutSeconds)), TTLSecondsAfterFinished: ptr.To(jobKept + asked.Run.Waits),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{

@@ -97,6 +97,8 @@ type Run struct {
 	Release string
 	// Labels are those of the record that name the workload.
 	Labels map[string]string
+	// Waits is for how many seconds pods, or the release, may wait for what the Job says.
+	Waits int32
 }
 
 // Answer is what others say of a release. The zero value is that of a question that was never asked.
