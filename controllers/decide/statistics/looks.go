@@ -53,7 +53,8 @@ type Series struct {
 }
 
 // Looks returns the looks between the moments. A pod counts once it has been ready for the warm-up; until then it is in neither group.
-// A counter that falls has restarted from 0. Counts over a missed moment are left out, as other pods' counts of those minutes were taken
+// A counter that falls to what a look can have has restarted from 0; else one of the series of which it is the sum is gone, such as that of a
+// container, and what the others rose by isn't known. Counts over a missed moment are left out, as other pods' counts of those minutes were taken
 // apart. Bad events without a series, while the total has one, are none yet.
 func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	if len(moments) < 2 {
@@ -148,15 +149,20 @@ func emptyLooks(moments []time.Time, series []Series) []Look {
 	return looks
 }
 
+// restartedTimes is how many times as much as in any look before it a restarted pod may have counted in a look: what is more was counted before.
+const restartedTimes = 4
+
 // increases appends what the counters rose by at each moment since the one before, with the total NaN where that isn't known.
 func increases(counts []Count, s *Series, fromBirth bool) []Count {
 	before := Count{Total: math.NaN()}
 	if s.Born && fromBirth {
 		before.Total = 0
 	}
+	most := math.NaN() // in a look so far
 	for i, total := range s.Total {
+		fell := total < before.Total
 		now := Count{Pod: s.Pod, Bad: before.Bad, Total: total}
-		if total < before.Total {
+		if fell {
 			before.Bad, before.Total, now.Bad = 0, 0, 0
 		}
 		if i < len(s.Bad) && isCount(s.Bad[i]) {
@@ -167,7 +173,13 @@ func increases(counts []Count, s *Series, fromBirth bool) []Count {
 		}
 		rise := Count{Pod: s.Pod, Bad: now.Bad - before.Bad, Total: now.Total - before.Total}
 		if rise.Bad < 0 {
-			rise.Bad = now.Bad
+			rise.Bad, fell = now.Bad, true
+		}
+		switch {
+		case fell && total > restartedTimes*most:
+			rise.Total = math.NaN()
+		case !fell && isCount(rise.Total) && (math.IsNaN(most) || rise.Total > most):
+			most = rise.Total
 		}
 		counts = append(counts, rise)
 		before = now
