@@ -88,6 +88,7 @@ func (r *Reconciler) observeChecks(
 		UID: result.owner.GetUID(), Labels: result.owner.GetLabels(),
 		New: decide.NewPods(result.pods, result.Finished),
 	}
+	decide.NoteFirst(seen.Pods.New, result.Batches)
 	if verification := record.Status.Verification; verification != nil && !begins {
 		seen.Pods.Before = verification.OldPods
 	}

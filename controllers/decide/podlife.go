@@ -49,6 +49,26 @@ func NewPods(pods []corev1.Pod, finished []appv1alpha1.PodSummary) []checks.Pod 
 	return lives
 }
 
+// NoteFirst notes which of the new pods replace one of the same name that finished in the release, by its batches: as in a StatefulSet.
+func NoteFirst(pods []checks.Pod, batches []appv1alpha1.ChangePod) {
+	places := make(map[string]int, len(pods))
+	for i := range pods {
+		places[pods[i].Name] = i
+	}
+	for i := range batches {
+		for _, summary := range batches[i].Spec.PodInfos {
+			place, found := places[summary.Pod]
+			if !found || summary.UID == pods[place].UID || summary.UID == "" || summary.FinishTimeUnix == 0 {
+				continue
+			}
+			at, first := time.Unix(summary.FinishTimeUnix, 0), &pods[place].First
+			if first.IsZero() || at.Before(*first) {
+				*first = at
+			}
+		}
+	}
+}
+
 // OtherPods returns what pods that don't run a release show since it began.
 func OtherPods(pods []corev1.Pod, began time.Time) []checks.Pod {
 	var lives []checks.Pod

@@ -246,3 +246,15 @@ func TestOtherPodsShowOneRestartAtMost(t *testing.T) {
 	g.Expect(lives[0].Restarts).To(BeEquivalentTo(1))
 	g.Expect(lives[0].OutOfMemory).To(BeEmpty(), "which was before the release")
 }
+
+func TestNoteFirstTellsOfPodsOfTheReleaseThatWereReplaced(t *testing.T) {
+	pods := []checks.Pod{{Name: "db-0", UID: "0"}, {Name: "db-1", UID: "1c"}, {Name: "db-2", UID: "2"}}
+	summary := func(name, uid string, finished int64) appv1alpha1.PodSummary {
+		return appv1alpha1.PodSummary{Pod: name, UID: types.UID(uid), FinishTimeUnix: finished}
+	}
+	decide.NoteFirst(pods, []appv1alpha1.ChangePod{
+		newBatch([]appv1alpha1.PodSummary{summary("db-0", "0", 50), summary("db-1", "1b", 200)}), newBatch([]appv1alpha1.PodSummary{summary("db-1", "1a", 100)}),
+		newBatch([]appv1alpha1.PodSummary{summary("db-1", "1c", 10), summary("db-2", "old", 0)}),
+	})
+	NewWithT(t).Expect(pods).To(Equal([]checks.Pod{{Name: "db-0", UID: "0"}, {Name: "db-1", UID: "1c", First: time.Unix(100, 0)}, {Name: "db-2", UID: "2"}}))
+}

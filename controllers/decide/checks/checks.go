@@ -35,6 +35,8 @@ type Pod struct {
 	Ready    bool
 	// Since is when the pod finished, for a new one, else when it was created.
 	Since, Created time.Time
+	// First is when another pod of the name finished in the release before this one, zero if none did: what a new pod of a StatefulSet replaces.
+	First time.Time
 	// Restarts is how often its containers failed and restarted, or are about to, since then.
 	Restarts int32
 	// OutOfMemory names a container that ran out of memory when it ended last, Ended one that ended last with the exit code Code.

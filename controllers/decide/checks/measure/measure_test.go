@@ -95,6 +95,9 @@ func TestPods(t *testing.T) {
 			[]measure.Pod{{Name: "web-b", New: true, Ready: at(2), Values: []float64{nan, nan, nan, nan}}}},
 		"a successor": {"StatefulSet", []checks.Pod{pod("web-0", 2)}, nil, map[string][]float64{"web-0": {1, 2, 7, 8}}, []measure.Pod{
 			{Name: "web-0", Ready: at(0), Gone: at(1), Values: []float64{1, 2}}, {Name: "web-0", New: true, Ready: at(2), Values: []float64{1, 2, 7, 8}}}},
+		"a successor of one of the release": {"StatefulSet", []checks.Pod{{Name: "web-0", Since: at(3), Created: at(3), First: at(2)}}, nil,
+			map[string][]float64{"web-0": {1, 2, 7, 8}}, []measure.Pod{
+				{Name: "web-0", Ready: at(0), Gone: at(1), Values: []float64{1, 2}}, {Name: "web-0", New: true, Ready: at(3), Values: []float64{1, 2, 7, 8}}}},
 		"one of the release from before": {"StatefulSet", []checks.Pod{pod("web-0", -9)}, nil, map[string][]float64{"web-0": {1, 2, 3, 4}},
 			[]measure.Pod{{Name: "web-0", New: true, Ready: at(-9), Values: []float64{1, 2, 3, 4}}}},
 		"old ones that are gone": {"StatefulSet", nil, nil, map[string][]float64{"web-2": {1, 2, nan, nan}, "web-1": {1, nan, 3, nan}},

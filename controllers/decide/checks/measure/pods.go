@@ -52,7 +52,11 @@ func Pods(release *checks.Scene, moments []time.Time, values map[string][]float6
 		pod := &release.New[i]
 		seen := of(pod)
 		if !pod.Created.Before(release.Began) { // its predecessor in a StatefulSet had the same name
-			first, _ := slices.BinarySearchFunc(moments, pod.Created, time.Time.Compare)
+			ended := pod.Created
+			if !pod.First.IsZero() && pod.First.Before(ended) { // in between, it was one of the release
+				ended = pod.First
+			}
+			first, _ := slices.BinarySearchFunc(moments, ended, time.Time.Compare)
 			pods = appendGone(pods, pod.Name, release.Began, moments, seen[:first])
 		}
 		pods = append(pods, Pod{Name: pod.Name, New: true, Ready: pod.Since, Values: seen})
