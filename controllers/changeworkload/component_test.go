@@ -213,6 +213,10 @@ func TestReconcileTellsTheServerOfARelease(t *testing.T) {
 		{"again after an error", answers(testkit.OpenOrder, broken), []step{unavailable}, []string{"Warning ServerUnavailable"}},
 		{"with a wrong token", answers(testkit.OpenOrder, stranger), []step{
 			{calls: []string{testkit.OpenOrder}, state: "Running Pending Unknown Unauthorized", wait: firstWait}}, []string{"Warning ServerUnavailable"}},
+		{"with a token that it doesn't know for two minutes after an outage", answers(testkit.OpenOrder, testkit.Dropped), []step{unavailable,
+			{after: time.Hour, do: answers(testkit.OpenOrder, stranger), calls: []string{testkit.OpenOrder}, state: "Running Pending Unknown Unauthorized", wait: 2 * firstWait},
+			{after: 2*time.Minute - time.Second, calls: []string{testkit.OpenOrder}, state: "Running Pending Unknown Unauthorized", wait: 4 * firstWait},
+			{after: time.Second, calls: []string{testkit.OpenOrder}, state: "Failed Refused False OrderRefused"}}, []string{"Warning ServerUnavailable", "Warning OrderRefused"}},
 		{"that it refuses, which fails", answers(testkit.OpenOrder, refused), []step{
 			{calls: []string{testkit.OpenOrder}, state: "Failed Refused False OrderRefused"},
 			{state: "Failed Refused False OrderRefused"}}, []string{"Warning OrderRefused"}},

@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// orderThreshold is how long the verifier may answer with ErrUnauthorized before the order counts as refused.
+	// orderThreshold is how long the verifier may answer with nothing but ErrUnauthorized before the order counts as refused.
 	orderThreshold = 120 * time.Second
 	// farewellThreshold is how long to retry closing the order of a release that is being deleted. With the call that is under way
 	// then, a deletion takes less than a minute.
@@ -207,7 +207,7 @@ func (d *Decision) AnswerOrder(
 	case d.Order.Close != "":
 		retry = closeOrder(&status, of.Name, release, d.Order.Close, answer.Err, now)
 	case d.Order.Open:
-		retry = openOrder(&status, of.Name, workload, release, answer, now)
+		retry = openOrder(&status, of.Name, release, answer, now)
 		if status.Order.State == appv1alpha1.OrderRefused && !of.FailClosed {
 			d.fail(&status, of.Name)
 		}
@@ -233,7 +233,7 @@ func closeOrder(
 			shortText(fmt.Sprintf("%s has not closed the change order with %s yet: %v", name, state, err)))
 		return true
 	}
-	closed.State, closed.CloseDeadline = state, nil
+	closed.State, closed.OpenDeadline, closed.CloseDeadline = state, nil, nil
 	if err != nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderUnknown,
 			shortText(fmt.Sprintf("%s did not close the change order with %s: %v", name, state, err)))
@@ -245,9 +245,9 @@ func closeOrder(
 }
 
 func openOrder(
-	status *appv1alpha1.ChangeWorkloadStatus, name string, workload *appv1alpha1.ChangeWorkload, release verifier.Release, answer OrderAnswer,
-	now time.Time,
+	status *appv1alpha1.ChangeWorkloadStatus, name string, release verifier.Release, answer OrderAnswer, now time.Time,
 ) (retry bool) {
+	deadline := openDeadline(status, release, answer.Err, now)
 	status.Order = &appv1alpha1.ChangeOrder{
 		BizExecOrderID: release.Order, OrderID: answer.OrderID, Release: release.Number, State: appv1alpha1.OrderOpen,
 	}
@@ -257,15 +257,27 @@ func openOrder(
 		return false
 	}
 	message := shortText(answer.Err.Error())
-	due := time.Unix(workload.Spec.CreateTimeUnix, 0).Add(orderThreshold)
-	if !errors.Is(answer.Err, verifier.ErrRefused) && (!errors.Is(answer.Err, verifier.ErrUnauthorized) || now.Before(due)) {
-		status.Order.State = appv1alpha1.OrderPending
+	if IsWorthRetrying(answer.Err) && (deadline == nil || now.Before(deadline.Time)) {
+		status.Order.State, status.Order.OpenDeadline = appv1alpha1.OrderPending, deadline
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionUnknown, troubleReason(answer.Err), message)
 		return true
 	}
 	status.Order.State = appv1alpha1.OrderRefused
 	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderRefused, message)
 	return false
+}
+
+// openDeadline returns the time at which an order counts as refused whose credentials are rejected, nil if they aren't. It stays the same for
+// rejections in a row. An operator that doesn't know the field leaves it there, so that the condition decides whether it is of these.
+func openDeadline(status *appv1alpha1.ChangeWorkloadStatus, release verifier.Release, err error, now time.Time) *metav1.Time {
+	known, ordered := status.Order, meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionOrdered)
+	switch {
+	case !errors.Is(err, verifier.ErrUnauthorized):
+		return nil
+	case known != nil && known.Release == release.Number && known.OpenDeadline != nil && ordered != nil && ordered.Reason == appv1alpha1.ReasonUnauthorized:
+		return known.OpenDeadline
+	}
+	return afterWindow(now, orderThreshold)
 }
 
 // fail ends a release whose order the verifier refused. By default only an explicit verdict fails a pod, so nothing is suspended, and

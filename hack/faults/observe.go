@@ -101,8 +101,8 @@ func masks(namespace string) state.Masks {
 		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once. What the
 		// old pods had been through depends on when the release was first looked at, and what a look counts on its time.
 		Left: []string{
-			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
-			"lastTransitionTime", "since", "oldPods", "numbers", "observedGeneration", webapp.GenerationAnnotation,
+			"deadline", "waitDeadline", "openDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts",
+			"orderId", "lastTransitionTime", "since", "oldPods", "numbers", "observedGeneration", webapp.GenerationAnnotation,
 		},
 	}
 }

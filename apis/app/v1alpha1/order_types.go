@@ -49,6 +49,13 @@ type ChangeOrder struct {
 	OrderID string `json:"orderId,omitempty"`
 	// release is the spec.release of the order.
 	Release int64 `json:"release"`
+	// openDeadline is the time until which opening the order is retried although the server rejects the operator's credentials; absent if its
+	// last answer was another one.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	OpenDeadline *metav1.Time `json:"openDeadline,omitempty"`
 	// closeDeadline is the time until which closing the order is retried; absent if the first attempt succeeded.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
