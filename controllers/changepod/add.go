@@ -116,8 +116,8 @@ func checkChanged() predicate.Predicate {
 	}
 }
 
-// concerned maps a ChangeWorkload to its batches that are not done, whose pods failed a check that they don't show yet, or whose bad verdict of
-// the verifier no check judges any more.
+// concerned maps a ChangeWorkload to its batches that are not done, whose pods failed a check that they don't show yet, whose bad verdict of the
+// verifier no check judges any more, or for which it keeps a late verdict.
 func (r *Reconciler) concerned(ctx context.Context, workload client.Object) []reconcile.Request {
 	record, ok := workload.(*appv1alpha1.ChangeWorkload)
 	if !ok {
@@ -131,7 +131,8 @@ func (r *Reconciler) concerned(ctx context.Context, workload client.Object) []re
 	var requests []reconcile.Request
 	for i := range changePods {
 		changePod := &changePods[i]
-		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone || len(decide.ChecksFailed(record, changePod)) > 0 ||
+		_, isLate := decide.EarlyVerdict(record, changePod)
+		if isLate || changePod.Status.Status != appv1alpha1.ChangePodExecuteDone || len(decide.ChecksFailed(record, changePod)) > 0 ||
 			decide.FailedAtServer(changePod) && decide.IsUnjudged(record, changePod) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(changePod)})
 		}

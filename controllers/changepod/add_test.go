@@ -76,13 +76,17 @@ func TestConcernedListsTheBatchesThatAreCheckedOrHaveToShowAFailure(t *testing.T
 	}
 	unjudged := batch("unjudged", "web", "ExecuteDone").(*appv1alpha1.ChangePod)
 	unjudged.Spec.ServerCheck, unjudged.Status.ServerResults = true, []appv1alpha1.PodSummary{{Pod: "web-1", Verdict: "unpass"}}
-	reconciler := &Reconciler{Client: testkit.NewFake(t, unjudged,
+	late := batch("late", "web", "ExecuteDone").(*appv1alpha1.ChangePod)
+	late.Status.Message, late.Status.ChangePodID = "PostTimeout", "node-1"
+	reconciler := &Reconciler{Client: testkit.NewFake(t, unjudged, late,
 		batch("new", "web", ""), batch("waiting", "web", "PostWait"), batch("done", "web", "ExecuteDone"), batch("other", "api", "PostWait"))}
 	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	workload.Status.EarlyVerdicts = []appv1alpha1.EarlyVerdict{{ChangePodID: "node-1", Stage: "POST", Verdict: "unpass"}}
 	g.Expect(reconciler.concerned(t.Context(), workload)).To(ConsistOf(
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "new"}},
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "waiting"}},
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "unjudged"}},
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "late"}},
 	))
 	reconciler.Client = fake.NewClientBuilder().WithScheme(testkit.Scheme()).Build()
 	g.Expect(reconciler.concerned(t.Context(), workload)).To(BeEmpty(), "a cache without indexes can't be asked")

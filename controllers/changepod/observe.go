@@ -29,7 +29,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// scene is what a batch depends on besides itself. Of a batch that is done it has only what the checks of VerificationPolicies say since.
+// scene is what a batch depends on besides itself. Of a batch that is done it has only what came since: the record with a late verdict, and what
+// the checks of VerificationPolicies say.
 type scene struct {
 	workload *appv1alpha1.ChangeWorkload
 	facts    decide.CheckFacts
@@ -45,6 +46,7 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone && (err == nil || apierrors.IsNotFound(err)) {
 		done := &scene{}
 		if metav1.IsControlledBy(changePod, workload) {
+			done.workload = workload
 			done.facts.Failed, done.facts.Unjudged = decide.ChecksFailed(workload, changePod), decide.IsUnjudged(workload, changePod)
 		}
 		return done, nil

@@ -180,6 +180,10 @@ func TestReconcile(t *testing.T) {
 
 		{name: "a verdict that came before its check was known", order: "Open", steps: []step{submitted, reported,
 			{do: func(b *bench) { b.keeps("POST", "unpass") }, state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
+		{name: "a bad verdict is kept that came after the deadline", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted, reported,
+			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout CheckTimeout"},
+			{do: func(b *bench) { b.keeps("POST", "unpass") }, state: "ExecuteDone PostFinish PodsFailed unpass+unpass"},
+			{do: byHand(), state: "ExecuteDone PostFinish PodsPassed"}}},
 		{name: "both verdicts came before their check was known", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.keeps("PRE", "pass") }, state: "PostWait  Verifying"},
 			{calls: []string{testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second},
