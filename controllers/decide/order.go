@@ -35,6 +35,9 @@ const (
 	// farewellThreshold is how long to retry closing the order of a release that is being deleted. With the call that is under way
 	// then, a deletion takes less than a minute.
 	farewellThreshold = 50 * time.Second
+	// earlierThreshold is how long to retry closing the order of an earlier release, for which the next one waits: its batches do so for
+	// checkThreshold.
+	earlierThreshold = time.Minute
 	// closeThreshold is how long to retry closing any other order.
 	closeThreshold = time.Hour
 )
@@ -216,7 +219,7 @@ func (d *Decision) AnswerOrder(
 	return retry
 }
 
-// closeOrder counts a refusal as the end: then the verifier does not have the order. Other failures are retried for closeThreshold.
+// closeOrder counts a refusal as the end: then the verifier does not have the order. Other failures are retried for some time.
 func closeOrder(
 	status *appv1alpha1.ChangeWorkloadStatus, name string, release verifier.Release, state appv1alpha1.OrderState, err error, now time.Time,
 ) (retry bool) {
@@ -225,8 +228,12 @@ func closeOrder(
 		closed = *known
 	}
 	status.Order = &closed
-	if closed.CloseDeadline == nil && IsWorthRetrying(err) {
-		closed.CloseDeadline = afterWindow(now, closeThreshold)
+	window := closeThreshold
+	if release.Number != status.ObservedRelease {
+		window = earlierThreshold
+	}
+	if deadline := afterWindow(now, window); IsWorthRetrying(err) && (closed.CloseDeadline == nil || deadline.Before(closed.CloseDeadline)) {
+		closed.CloseDeadline = deadline
 	}
 	if IsWorthRetrying(err) && now.Before(closed.CloseDeadline.Time) {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderUnfinished,

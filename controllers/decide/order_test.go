@@ -345,6 +345,38 @@ func TestAnswerOrderTriesToEndAnOrderForAnHour(t *testing.T) {
 	g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
 }
 
+func TestAnswerOrderTriesToEndTheOrderOfAnEarlierReleaseForAMinute(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		known    time.Duration
+	}{
+		{"after the next release began", newWorkload(release(3), orderIn("Open", 1)), 0},
+		{"that was not accepted for some time before that", newWorkload(release(3), orderIn("Open", 1)), 50 * time.Minute},
+		{"that the status does not know", newWorkload(announced, release(3), after(1)), 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := row.workload
+			if row.known > 0 {
+				workload.Status.Order.CloseDeadline = &metav1.Time{Time: now.Add(row.known)}
+			}
+			closes := func(at time.Time) bool {
+				decision := decide.Decide(workload, see(5, verifiedBy), at)
+				g.Expect(decision.Order).To(Equal(decide.OrderPlan{Close: "CANCEL"}))
+				retry := decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "order", Number: 1}, decide.OrderAnswer{Err: errDown}, at)
+				workload.Status = decision.Status
+				return retry
+			}
+			g.Expect(closes(now)).To(BeTrue())
+			g.Expect(closes(now.Add(59 * time.Second))).To(BeTrue())
+			g.Expect(closes(now.Add(time.Minute))).To(BeFalse(), "the batches of this release wait for two minutes")
+			g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
+			g.Expect(decide.Decide(workload, see(5, verifiedBy), now.Add(time.Minute)).Order).To(Equal(decide.OrderPlan{Open: true}))
+		})
+	}
+}
+
 func TestWentBackIsTrueBeforeTheReleaseIsObserved(t *testing.T) {
 	g := NewWithT(t)
 	anew := other(older, 3, stored("Success", "True", "AllPodsPassed"))
