@@ -65,6 +65,7 @@ func during(t *testing.T, b *bench, since time.Duration, do func()) (*httptest.R
 	synctest.Wait()
 	do()
 	<-done
+	time.Sleep(2 * time.Minute) // of the bubble's clock: a verdict that is unknown so far is not given up before
 	if len(b.arrivals.awaited) > 0 {
 		t.Error("the wait was not cleared up")
 	}
@@ -131,6 +132,40 @@ func TestParkReportsAnUnknownCheckAndOrder(t *testing.T) {
 		g.Expect(answer.Body.String()).To(beFailure("no ChangePod has the check check-1"))
 		g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{unknown} 1"))
 	})
+}
+
+func TestTakeSavesAVerdictWhoseChangePodTheCacheShowsLate(t *testing.T) {
+	for name, row := range map[string]struct {
+		appear client.Object
+		after  time.Duration
+		counts []string
+	}{
+		"once its ChangePod is there": {changePod("PostSubmitted", ""), 59 * time.Second,
+			[]string{"altershield_callbacks_total{unknown} 1", "altershield_callbacks_total{applied} 1", "altershield_verdicts_total{POST,fail} 1"}},
+		"where its order is there by then": {changeWorkload(), 59 * time.Second,
+			[]string{"altershield_callbacks_total{unknown} 1", "altershield_callbacks_total{parked} 1"}},
+		"for a minute": {changePod("PostSubmitted", ""), 2 * time.Minute, []string{"altershield_callbacks_total{unknown} 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				b := newBench(t, interceptor.Funcs{})
+				g.Expect(b.watch(t.Context())).To(Succeed())
+				answer := b.callBack(t, bodyOf("POST", "fail"))
+				g.Expect(answer.Body.String()).To(beFailure("no ChangePod has the check check-1"))
+				time.Sleep(row.after)
+				synctest.Wait()
+				if changePod, isChangePod := row.appear.(*appv1alpha1.ChangePod); isChangePod {
+					b.appear(t, changePod)
+				} else {
+					g.Expect(b.kube.Create(t.Context(), row.appear)).To(Succeed())
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				g.Expect(b.counted(t)).To(ConsistOf(row.counts))
+			})
+		})
+	}
 }
 
 func TestAwaitEndsAtOnceWhenTheServerIsGone(t *testing.T) {

@@ -39,6 +39,8 @@ const (
 	saveWithin = 2 * time.Minute
 	// patience is the part of it in which a ChangePod may appear.
 	patience = 3 * time.Second
+	// lag is the time for which it may appear after that: the cache may be behind after a restart of the API server.
+	lag = time.Minute
 )
 
 // callbacks receives the verdicts that the verifier sends. AlterShield Server never retries a callback, whatever the response, but
@@ -166,7 +168,7 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), saveWithin)
 	go func() {
 		defer cancel()
-		outcome := c.save(ctx, delivery, request.Context().Done())
+		outcome := c.save(ctx, delivery, patience, request.Context().Done())
 		select {
 		case saved <- outcome:
 		case <-answered:
@@ -174,6 +176,13 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 				c.metrics.count(outcome.status, delivery)
 			}
 			report(request, delivery, outcome)
+		}
+		if outcome.status != statusUnknown {
+			return
+		}
+		if late := c.save(ctx, delivery, lag, nil); late.status != statusUnknown {
+			c.metrics.count(late.status, delivery)
+			report(request, delivery, late)
 		}
 	}()
 	timeout := time.NewTimer(answerWithin)
@@ -186,15 +195,15 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 	}
 }
 
-// save applies a verdict to its ChangePod, or parks it. gone is closed when the caller disconnects.
-func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <-chan struct{}) (saved outcome) {
+// save applies a verdict to its ChangePod, or parks it if that doesn't appear in time. gone is closed when the caller disconnects.
+func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, within time.Duration, gone <-chan struct{}) (saved outcome) {
 	defer func() {
 		// The router can't recover what runs apart from the request. The value isn't logged, as it may contain parts of the request.
 		if fault := recover(); fault != nil {
 			saved = notSaved(fmt.Errorf("a panic of type %T: %s", fault, debug.Stack()))
 		}
 	}()
-	changePod, err := c.await(ctx, delivery.CheckID, gone)
+	changePod, err := c.await(ctx, delivery.CheckID, within, gone)
 	switch {
 	case err != nil:
 		return notSaved(err)

@@ -42,8 +42,8 @@ const (
 )
 
 // await returns the ChangePod of a check. It waits for it, as the server may call back before the ID of the check is saved, but not
-// after the caller is gone. It returns nil if the ChangePod doesn't appear.
-func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{}) (*appv1alpha1.ChangePod, error) {
+// after the caller is gone. It returns nil if the ChangePod doesn't appear in time.
+func (c *callbacks) await(ctx context.Context, check string, within time.Duration, gone <-chan struct{}) (*appv1alpha1.ChangePod, error) {
 	arrived, forget := c.arrivals.expect(check)
 	defer forget()
 	// This read comes second, so that no ChangePod is missed in between.
@@ -51,7 +51,7 @@ func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{
 	if changePod != nil || err != nil {
 		return changePod, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	select {
 	case <-arrived:
