@@ -22,11 +22,11 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -119,7 +119,7 @@ func follow[W any](
 	}
 	*own.webhooks = entries
 	err = r.Client.Update(ctx, own.object)
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+	if scope.IsDenied(err) {
 		ctrl.LoggerFrom(ctx).Error(err, "The webhooks of the kinds can't be changed", "configuration", own.name)
 		seen.kinds = &problem{appv1alpha1.ReasonConfigurationDenied, err.Error()}
 		return seen, nil

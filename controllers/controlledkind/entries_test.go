@@ -51,8 +51,8 @@ func byURL(url string) admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: []byte("authority")}
 }
 
-// scope is the namespace selector of the webhooks of Deployments.
-func scope() *metav1.LabelSelector {
+// optedInNamespaces is the namespace selector of the webhooks of Deployments.
+func optedInNamespaces() *metav1.LabelSelector {
 	return &metav1.LabelSelector{
 		MatchLabels: map[string]string{"admission-webhook-altershield": "enabled"},
 		MatchExpressions: []metav1.LabelSelectorRequirement{
@@ -69,7 +69,7 @@ func fixedMutate(config admissionregistrationv1.WebhookClientConfig) admissionre
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}, Scope: ptr.To(admissionregistrationv1.AllScopes)},
 		}},
 		FailurePolicy: ptr.To(admissionregistrationv1.Fail), MatchPolicy: ptr.To(admissionregistrationv1.Exact),
-		NamespaceSelector: scope(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+		NamespaceSelector: optedInNamespaces(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
 		TimeoutSeconds: ptr.To[int32](10), ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
 		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "release", Expression: "object.spec.template != oldObject.spec.template"}},
 	}
@@ -79,7 +79,7 @@ func fixedValidate(config admissionregistrationv1.WebhookClientConfig) admission
 	return admissionregistrationv1.ValidatingWebhook{
 		Name: "vdeployment.kb.io", ClientConfig: config, AdmissionReviewVersions: []string{"v1"},
 		FailurePolicy: ptr.To(admissionregistrationv1.Ignore), MatchPolicy: ptr.To(admissionregistrationv1.Equivalent),
-		NamespaceSelector: scope(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
+		NamespaceSelector: optedInNamespaces(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
 		TimeoutSeconds: ptr.To[int32](7),
 	}
 }

@@ -69,6 +69,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, errors.Join(append(faults, err)...)
 	}
 	var result ctrl.Result
+	if admission.denied() { // no event shows when it is allowed
+		result.RequeueAfter = reviewAgain
+	}
 	for i := range list.Items {
 		wait, err := r.settle(ctx, &list.Items[i], observed[i], admission)
 		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {

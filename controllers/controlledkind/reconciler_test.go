@@ -345,7 +345,7 @@ func TestReconcileFollowsTheWebhookOfDeploymentsAlone(t *testing.T) {
 	called := b.validating(kindsValidating).Webhooks
 	g.Expect(called).NotTo(BeEmpty())
 	for _, webhook := range called {
-		g.Expect(webhook.NamespaceSelector).To(Equal(scope()))
+		g.Expect(webhook.NamespaceSelector).To(Equal(optedInNamespaces()))
 		g.Expect(webhook.ClientConfig.CABundle).NotTo(BeEmpty())
 		g.Expect(webhook.TimeoutSeconds).To(HaveValue(BeEquivalentTo(7)))
 	}
