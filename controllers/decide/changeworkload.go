@@ -64,7 +64,7 @@ type Decision struct {
 	Passed sets.Set[types.UID]
 	// Ask is what to ask the rollback controller for; empty for nothing.
 	Ask appv1alpha1.OnFail
-	// Freeze is the mark to write if a freeze begins to hold the release. Thaw reports whether the mark has to be removed.
+	// Freeze is the mark to write if a freeze begins to hold the release, or takes over one that is parked. Thaw reports whether the mark has to be removed.
 	Freeze *appv1alpha1.Frozen
 	Thaw   bool
 	// Verified reports whether the release is verified and was not before, Keep whether its pod template has to be kept.
@@ -123,6 +123,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	parked := startFirst || pausesForFreeze(workload, seen, frozen)
 	waits := parked || pausesForFirst(workload, &status)
 	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
+	if frozen && seen.Current {
+		decision.Freeze = seen.Freeze.takenOver()
+	}
 	decision.Thaw = seen.Current && seen.Freeze.Parked != nil && !parked // the pods on the first nodes are replaced after that
 	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
 	decision.lookAtPace(&status, now)

@@ -81,6 +81,18 @@ func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
 	return &appv1alpha1.Frozen{Release: release, By: []string{f.By}, Concurrent: f.Concurrent}
 }
 
+// takenOver returns the mark of a parked release for which the freeze that is on doesn't stand yet, or lets another number go on at its end; nil if
+// the mark stays.
+func (f *Freeze) takenOver() *appv1alpha1.Frozen {
+	parked, inForce := f.Parked, f.InForce
+	if parked == nil || inForce == nil || slices.Contains(parked.By, inForce.By) && parked.Concurrent == inForce.Concurrent {
+		return nil
+	}
+	mark := inForce.Mark(parked.Release)
+	mark.By = append(mark.By, slices.DeleteFunc(slices.Clone(parked.By), func(by string) bool { return by == inForce.By })...)
+	return mark
+}
+
 // isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.
 func (f *Freeze) isPassed() bool {
 	return f.Pass != nil && slices.Contains(f.Pass.Overrides, appv1alpha1.OverrideFreeze) &&

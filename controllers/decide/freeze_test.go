@@ -260,6 +260,29 @@ func TestDecideLooksAgainAtAFreezeThatEndsWithinThisSecond(t *testing.T) {
 	g.Expect(decide.Decide(going, see(5, rolling, beginning), late).Wait).To(Equal(time.Second))
 }
 
+func TestDecideMarksAParkedReleaseThatAnotherFreezeTakesOver(t *testing.T) {
+	saturday := func(concurrent int32) *decide.InForce {
+		return &decide.InForce{By: "ops/saturday", Until: now.Add(time.Hour), Concurrent: concurrent}
+	}
+	edited := friday()
+	edited.Concurrent = 2
+	for name, row := range map[string]struct {
+		seen decide.Observation
+		mark *appv1alpha1.Frozen
+	}{
+		"another one":                    {see(5, parkedBy(saturday(1))), &appv1alpha1.Frozen{Release: 1, By: []string{"ops/saturday", "ops/friday"}, Concurrent: 1}},
+		"another one with its number":    {see(5, parkedBy(saturday(5))), &appv1alpha1.Frozen{Release: 1, By: []string{"ops/saturday", "ops/friday"}, Concurrent: 5}},
+		"itself, with another number":    {see(5, parkedBy(edited)), &appv1alpha1.Frozen{Release: 1, By: []string{"ops/friday"}, Concurrent: 2}},
+		"itself":                         {see(5, parkedBy(friday())), nil},
+		"none":                           {see(5, parkedBy(nil)), nil},
+		"another one, but it is resumed": {see(5, parkedBy(saturday(1)), hold("resumed")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.Decide(newWorkload(frozen), row.seen, now).Freeze).To(Equal(row.mark))
+		})
+	}
+}
+
 func TestDecideWaitsForOthersThatTheLastFreezeParked(t *testing.T) {
 	g, record := NewWithT(t), newWorkload(frozen)
 	record.Status.Frozen.By = "ops/holidays" // it began during the other one, and ended after it
