@@ -161,10 +161,11 @@ func (d *defaulter) release(ctx context.Context, request admission.Request, know
 		warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
 	}
 	next := decide.NextRelease(old.annotations)
-	version, _, err := before.version(by, next)
+	named, err := before.name(by, next)
 	if err != nil {
 		return d.unversioned(request, err)
 	}
+	version := named.version
 	verified := d.past.wasVerified(ctx, known, version)
 	if by.isOperator || verified {
 		before.gate = d.past.gateOf(ctx, old.object, version)

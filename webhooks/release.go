@@ -166,13 +166,14 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	stamped.settleRollback(updated, by)
 	release := decide.NextRelease(old.annotations)
-	version, unstamped, err := updated.version(by, release)
+	named, err := updated.name(by, release)
 	if err != nil {
 		return marks{}, err
 	}
+	version := named.version
 	stamped.setRelease(version, release)
 	stamped.setGate(updated.gate)
-	if unstamped {
+	if named.unstamped {
 		stamped.unstampTemplates()
 	}
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
@@ -193,6 +194,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
 		Changes: workload.Changes(updated.kind, old.content, updated.content), Reason: reason, Ended: end,
+		Computed: named.computed,
 	})
 }
 

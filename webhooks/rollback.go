@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -80,17 +81,36 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 	return &rollbacks[0]
 }
 
-// version returns the version of a release, and whether its template stays without the label. A rollback of a set by the operator brings
-// the version: with another label the template would be another revision, and pods that never left the earlier one would restart.
-func (m marks) version(by author, release int64) (version string, unstamped bool, err error) {
-	if by.isOperator && workload.KeepsRevisions(m.kind) {
-		made := m.rollbackTo(release)
-		if made != nil && (made.Unstamped || m.templateLabel(appv1alpha1.LabelVersion) == made.To) {
-			return made.To, made.Unstamped, nil
-		}
+// naming is the version of a release.
+type naming struct {
+	version string
+	// unstamped reports whether its template stays without the label.
+	unstamped bool
+	// computed is the version of the content with which a rollback began, if it isn't the version; empty for other releases.
+	computed string
+}
+
+// name returns the version of a release. A rollback of a set by the operator brings the version: with another label the template would be another
+// revision, and pods that never left the earlier one would restart. It doesn't if another webhook changed the content since an earlier call of the
+// webhook for this request.
+func (m marks) name(by author, release int64) (naming, error) {
+	version, err := m.computedVersion()
+	if !by.isOperator || !workload.KeepsRevisions(m.kind) {
+		return naming{version: version}, err
 	}
-	version, err = m.computedVersion()
-	return version, false, err
+	made := m.rollbackTo(release)
+	began := version
+	if record, found := appv1alpha1.ReleaseRecordOf(m.annotations); found && record.Release == release {
+		began = cmp.Or(record.Computed, record.Version)
+	}
+	named := naming{version: version, computed: began}
+	if made != nil && began == version && (made.Unstamped || m.templateLabel(appv1alpha1.LabelVersion) == made.To) {
+		named.version, named.unstamped = made.To, made.Unstamped
+	}
+	if named.computed == named.version {
+		named.computed = ""
+	}
+	return named, err
 }
 
 // refusedVersions returns the versions that are quarantined at now.

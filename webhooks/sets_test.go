@@ -134,6 +134,54 @@ func TestDefaulterLeavesTheRollbackOfASetAtItsRevision(t *testing.T) {
 	}
 }
 
+// Another webhook changes the template that a rollback restores, so that the API server asks again.
+func TestStampUpdateNamesTheRollbackOfASetThatALaterWebhookChanges(t *testing.T) {
+	release := all(set("StatefulSet", object{"type": "RollingUpdate"}), stamped(versionOf123, "4"))
+	back := func(version string) string {
+		return `{"version":"` + versionOf123 + `","release":4,"to":"` + version + `","toRelease":5,"time":"2026-11-21T08:00:00Z"`
+	}
+	labelled := func(version string) edit {
+		return templateLabel("admission-webhook-altershield.antgroup.com/version", version)
+	}
+	unstamp := without("admission-webhook-altershield.antgroup.com/version", "spec", "template", "metadata", "labels")
+	sidecar := templateLabel("sidecar", "injected")
+	for name, row := range map[string]struct{ updated, change edit }{
+		"of this build":                              {all(repaired, labelled(versionOf1234), rolledBack(back(versionOf1234)+"}")), sidecar},
+		"of an earlier build":                        {all(repaired, labelled(olderVersion), rolledBack(back(olderVersion)+"}")), sidecar},
+		"from before change control":                 {all(repaired, unstamp, rolledBack(back(olderVersion)+`,"unstamped":true}`)), sidecar},
+		"of an earlier build, and changes it back":   {all(repaired, labelled(olderVersion), rolledBack(back(olderVersion)+"}")), nil},
+		"from before change control, and back again": {all(repaired, unstamp, rolledBack(back(olderVersion)+`,"unstamped":true}`)), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, by := NewWithT(t), author{user: operator, isOperator: true}
+			marksOfSet := func(edits ...edit) marks {
+				return newMarks(statefulset.Kind{}, marksOf(t, deployment(t, edits...)).object)
+			}
+			old, wanted := marksOfSet(release), olderVersion
+			last := marksOfSet(release, row.updated)
+			again := func() {
+				result, err := stampUpdate(old, last, by, now)
+				g.Expect(err).NotTo(HaveOccurred())
+				last = result
+			}
+			again()
+			if row.change != nil {
+				last.content = marksOfSet(release, row.updated, row.change).content
+				var err error
+				wanted, err = last.computedVersion()
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+			for range 2 {
+				again()
+				g.Expect(last.labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", wanted))
+				if row.change != nil {
+					g.Expect(last.templateLabel("admission-webhook-altershield.antgroup.com/version")).To(Equal(wanted))
+				}
+			}
+		})
+	}
+}
+
 func TestDispatcherAnswersByTheKindOfTheReview(t *testing.T) {
 	g := NewWithT(t)
 	var asked []string

@@ -109,7 +109,7 @@ func (s *scene) read(release decide.Release) {
 	rollbacks := appv1alpha1.RollbacksOf(annotations)
 	s.RolledBack = decide.RollbackFrom(rollbacks, release)
 	if made := decide.RollbackTo(rollbacks, release.Number); s.Current && made != nil {
-		s.Unstamped = made.Unstamped
+		s.Unstamped = made.Unstamped && made.To == release.Version // otherwise another webhook changed the template, which was stamped then
 	}
 	s.Kind, s.Rollout = s.kind.GroupVersionKind().Kind, s.kind.Rollout(s.owner)
 	if pauser, pauses := s.kind.(workload.Pauser); !pauses || !s.Paused && len(pauser.Pause(s.owner)) == 0 {

@@ -28,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 // Pods of a release that is superseded still serve beside those of the next one, until that replaces them.
@@ -109,6 +110,25 @@ func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {
 			pod := gatedPod("a", "running")
 			row.change(pod)
 			NewWithT(t).Expect(newPlane(t, objects, nil).ofRevision(t.Context(), pod)).To(HaveLen(row.want))
+		})
+	}
+}
+
+func TestSceneReadsWhetherTheTemplateOfARollbackIsStamped(t *testing.T) {
+	for name, row := range map[string]struct {
+		version   string
+		unstamped bool
+	}{
+		"not if it is from before change control": {older, true},
+		"it is if another webhook changed it":     {version, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				"altershield.defense.antgroup.com/rollbacks": `[{"version":"` + version + `","release":2,"to":"` + older + `","toRelease":3,"unstamped":true,"reason":"PodsNotRunning","time":"2026-11-21T10:00:00Z"}]`,
+			}}}
+			seen := &scene{kind: statefulset.Kind{}, owner: set, Observation: decide.Observation{Current: true}}
+			seen.read(decide.Release{Version: row.version, Number: 3})
+			NewWithT(t).Expect(seen.Unstamped).To(Equal(row.unstamped))
 		})
 	}
 }

@@ -128,6 +128,9 @@ type ReleaseRecord struct {
 	// Ended is what the release ended; nil if nothing. The webhook restores it if it is called again for the same request, after
 	// another webhook reverted the template.
 	Ended *Ended `json:"ended,omitempty"`
+	// Computed is the version of the content with which a rollback began that has another version. The webhook compares it if it is called again for
+	// the same request: another webhook may have changed the content.
+	Computed string `json:"computed,omitempty"`
 }
 
 // Ended is what a release ended on its Deployment.
