@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -156,9 +157,24 @@ func Register(server webhook.Server, options Options) error {
 		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutateChangeVerdictPath: options.ChangeVerdicts,
 		MutatePodsPath: &podGates{cache: options.Reader},
 	} {
-		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
+		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: oneLine{handler}, LogConstructor: log}})
 	}
 	return nil
+}
+
+// maxWarning is the most characters of a warning: the API server sends no more of all warnings to a request.
+const maxWarning = 4096
+
+// oneLine keeps each warning in one line: the API server drops those with control characters, as messages of checks and of workloads may have.
+type oneLine struct{ admission.Handler }
+
+// Handle answers an admission review.
+func (o oneLine) Handle(ctx context.Context, request admission.Request) admission.Response {
+	response := o.Handler.Handle(ctx, request)
+	for i, warning := range response.Warnings {
+		response.Warnings[i] = oneline.Of(warning, maxWarning)
+	}
+	return response
 }
 
 // dispatcher has each admission review answered by the handler for its kind of workload.

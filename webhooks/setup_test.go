@@ -25,6 +25,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -82,4 +83,25 @@ func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	request = requestOf(t, deployment(t, refusing), deployment(t, refusing, repaired, stamped(versionOf1234, "5"), rolledBack(leaving(versionOf123, "5"))))
 	request.UserInfo.Username = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())
+}
+
+func TestRegisterKeepsWarningsInOneLine(t *testing.T) {
+	g := NewWithT(t)
+	release := all(stamped(versionOf123, "4"), suspended)
+	failing := changeWorkload("d-1", versionOf123, "Suspend", "PodsFailed")
+	failing.Status.DefenseCheckFailPods[0].Message = "find error:\n\t* timeout"
+	reader := readerOf(t, interceptor.Funcs{}, cached(t, release), failing)
+	served := &server{handlers: map[string]admission.Handler{}}
+	g.Expect(Register(served, Options{
+		Kinds: workload.Registry{kind.Kind{}}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
+		Recorder: events.Recorder{Events: &recorder{}}, Metrics: prometheus.NewRegistry(),
+	})).To(Succeed())
+	request := requestOf(t, deployment(t, release), deployment(t, release, repaired, stamped(versionOf1234, "5")))
+	response := served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request)
+	g.Expect(response.Allowed).To(BeFalse())
+	g.Expect(response.Warnings).To(ContainElement(ContainSubstring("failed its check: find error:  * timeout (see:")))
+	for _, warning := range response.Warnings { // as the API server sends it
+		_, err := utilnet.NewWarningHeader(299, "-", warning)
+		g.Expect(err).NotTo(HaveOccurred())
+	}
 }
