@@ -93,10 +93,8 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	if before.isLeftAlone(marks{}) {
 		return admission.Patched("", patch(d.kind, before, before.leftAlone(marks{}))...)
 	}
-	if before.isStampedAfter(marks{}) { // by an earlier call of the webhook for this request
-		if before, err = before.unsteered(marks{}); err != nil {
-			return d.unreadable(request, err)
-		}
+	if before, err = before.letGo(); err != nil {
+		return d.unreadable(request, err)
 	}
 	before.exempt = !released
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)

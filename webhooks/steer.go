@@ -55,6 +55,21 @@ func (m marks) unsteered(old marks) (marks, error) {
 			return !reflect.DeepEqual(jsonpointer.Find(old.object.Object, keys...), jsonpointer.Find(m.object.Object, keys...))
 		})
 	}
+	return m.without(undo)
+}
+
+// letGo returns the marks of a created workload without what the operator wrote to pace or hold the release of another one, as an export or a backup
+// has it, or of this one in an earlier call of the webhook for this request: with the annotations, nothing would end that any more.
+func (m marks) letGo() (marks, error) {
+	paced, isHeld := appv1alpha1.PacedOf(m.annotations, m.release().Number), m.isHeld()
+	if paced == nil && !isHeld {
+		return m, nil
+	}
+	return m.without(m.undo(paced, appv1alpha1.OriginalsOf(m.annotations), isHeld || isPausedBy(paced)))
+}
+
+// without returns the marks with operations applied that restore what the operator wrote.
+func (m marks) without(undo []workload.Operation) (marks, error) {
 	undone, err := applied(m.object, undo)
 	if err != nil || len(undo) == 0 {
 		return m, err
