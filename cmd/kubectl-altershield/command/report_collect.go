@@ -23,7 +23,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,14 +156,14 @@ func (c *collection) addWorkloads(ctx context.Context, records []appv1alpha1.Cha
 	for _, kind := range view.WorkloadKinds(records) {
 		of := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
 		list := func() client.ObjectList { return metadataOf(of.Group, of.Version, of.Kind) }
-		right := view.Right{Verb: "list", Group: of.Group, Resource: strings.ToLower(of.Kind) + "s"}
+		right := view.Right{Verb: "list", Group: of.Group, Resource: kind.Resource}
 		asked := query{right: right, most: maxObjects, options: []client.ListOption{client.HasLabels{appv1alpha1.LabelVersion}}}
 		file := right.Resource
 		if isTaken[file] { // kinds of the same name
 			file += "." + of.Version + "." + of.Group
 		}
 		isTaken[file] = true
-		c.addObjects("workloads/"+file+".json", untyped(somewhere[metav1.PartialObjectMetadata](ctx, c.cluster, list, asked, c.only, c.operator), kind), c.redactor.Workload)
+		c.addObjects("workloads/"+file+".json", untyped(somewhere[metav1.PartialObjectMetadata](ctx, c.cluster, list, asked, c.only, c.operator), kind.WorkloadReference), c.redactor.Workload)
 	}
 }
 

@@ -216,3 +216,20 @@ func TestReportHasAFileForEachOfTwoKindsOfTheSameName(t *testing.T) {
 	g.Expect(files).To(HaveKeyWithValue("workloads/statefulsets.json", ContainSubstring(`"name": "native"`)))
 	g.Expect(files).To(HaveKeyWithValue("workloads/statefulsets.v1beta2.apps.kruise.io.json", ContainSubstring(`"name": "kruise"`)))
 }
+
+func TestReportNamesAKindByItsResource(t *testing.T) {
+	g := NewWithT(t)
+	proxy := set("edge")
+	proxy.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "proxies.edge"}
+	proxy.Spec.WorkloadRef.APIVersion, proxy.Spec.WorkloadRef.Kind = "net.example.com/v1", "Proxy"
+	funcs := stampsTrials()
+	funcs.List = func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if objects, is := list.(*metav1.PartialObjectMetadataList); is && objects.GroupVersionKind().Group == "net.example.com" {
+			return forbidden("list", "net.example.com", "proxies")
+		}
+		return kube.List(ctx, list, options...)
+	}
+	b := newBenchWith(t, funcs, append(installation(t), proxy)...)
+	g.Expect(b.run("report", "-f", filepath.Join(t.TempDir(), "out.zip")).expects(g, command.OK)).
+		To(ContainSubstring("! missing: workloads/proxies.json: you may not list proxies.net.example.com\n"))
+}

@@ -195,20 +195,28 @@ func OfOperator(event map[string]any) bool {
 	return strings.Contains(by+component, "altershield") || version == appv1alpha1.GroupVersion.String()
 }
 
+// WorkloadKind is a kind of workloads with its resource.
+type WorkloadKind struct {
+	appv1alpha1.WorkloadReference
+	Resource string
+}
+
 // WorkloadKinds returns the kinds of workloads under change control: the built-in ones, and those of the records.
-func WorkloadKinds(records []appv1alpha1.ChangeWorkload) []appv1alpha1.WorkloadReference {
-	found := BuiltIn("")
+func WorkloadKinds(records []appv1alpha1.ChangeWorkload) []WorkloadKind {
+	var found []WorkloadKind
 	known := map[appv1alpha1.WorkloadReference]bool{}
-	for _, kind := range found {
-		known[kind] = true
+	add := func(kind appv1alpha1.WorkloadReference, records []appv1alpha1.ChangeWorkload) {
+		if !known[kind] {
+			known[kind] = true
+			found = append(found, WorkloadKind{kind, ResourceOf(Facts{Reference: kind, Records: records})})
+		}
+	}
+	for _, kind := range BuiltIn("") {
+		add(kind, nil)
 	}
 	for i := range records {
 		of := ReferenceOf(&records[i])
-		kind := appv1alpha1.WorkloadReference{APIVersion: of.APIVersion, Kind: of.Kind}
-		if !known[kind] {
-			known[kind] = true
-			found = append(found, kind)
-		}
+		add(appv1alpha1.WorkloadReference{APIVersion: of.APIVersion, Kind: of.Kind}, records[i:i+1])
 	}
 	return found
 }

@@ -91,7 +91,12 @@ func TestReportHasTheKindsOfTheRecords(t *testing.T) {
 	clone := record(1, "a1", func(record *appv1alpha1.ChangeWorkload) {
 		record.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"}
 	})
-	kinds := view.WorkloadKinds([]appv1alpha1.ChangeWorkload{record(1, "a1"), clone, clone})
-	NewWithT(t).Expect(kinds).To(HaveLen(6))
-	NewWithT(t).Expect(kinds[5]).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet"}))
+	proxy := record(1, "d1", of("shop", "Proxy", "web"))
+	proxy.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "proxies.web"}
+	kinds := view.WorkloadKinds([]appv1alpha1.ChangeWorkload{record(1, "a1"), clone, clone, proxy})
+	g := NewWithT(t)
+	g.Expect(kinds).To(HaveLen(7))
+	g.Expect(kinds[0].Resource).To(Equal("deployments"))
+	g.Expect(kinds[5].WorkloadReference).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet"}))
+	g.Expect(kinds[6].Kind+" "+kinds[6].Resource).To(Equal("Proxy proxies"), "no guess")
 }
