@@ -116,25 +116,6 @@ func (t *tool) open(ctx context.Context, name string) (*cluster, view.Facts, err
 	return cluster, facts, err
 }
 
-// pageSize is how many objects one request lists.
-const pageSize = 500
-
-// eachPage lists objects page by page, each page into a fresh list.
-func eachPage[L client.ObjectList](ctx context.Context, c client.Reader, fresh func() L, use func(page L) error, options ...client.ListOption) error {
-	for next := ""; ; {
-		page := fresh()
-		if err := c.List(ctx, page, append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))...); err != nil {
-			return err
-		}
-		if err := use(page); err != nil {
-			return err
-		}
-		if next = page.GetContinue(); next == "" {
-			return nil
-		}
-	}
-}
-
 // records lists ChangeWorkloads.
 func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]appv1alpha1.ChangeWorkload, error) {
 	all, _, err := c.recordsAt(ctx, options...)
@@ -143,7 +124,10 @@ func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]
 
 // recordsAt lists ChangeWorkloads, and returns the version from which a watch goes on.
 func (c *cluster) recordsAt(ctx context.Context, options ...client.ListOption) (all []appv1alpha1.ChangeWorkload, version string, err error) {
-	err = eachPage(ctx, c, func() *appv1alpha1.ChangeWorkloadList { return &appv1alpha1.ChangeWorkloadList{} }, func(page *appv1alpha1.ChangeWorkloadList) error {
+	err = eachPage(ctx, c, func() *appv1alpha1.ChangeWorkloadList { return &appv1alpha1.ChangeWorkloadList{} }, func(page *appv1alpha1.ChangeWorkloadList, isFirst bool) error {
+		if isFirst {
+			all = nil
+		}
 		all, version = append(all, page.Items...), page.ResourceVersion
 		return nil
 	}, options...)

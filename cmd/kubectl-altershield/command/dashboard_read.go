@@ -159,7 +159,10 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 	if present == nil {
 		return view.PodsOf(facts, nil), nil
 	}
-	err := eachPage(ctx, c, func() *appv1alpha1.ChangePodList { return &appv1alpha1.ChangePodList{} }, func(page *appv1alpha1.ChangePodList) error {
+	err := eachPage(ctx, c, func() *appv1alpha1.ChangePodList { return &appv1alpha1.ChangePodList{} }, func(page *appv1alpha1.ChangePodList, isFirst bool) error {
+		if isFirst {
+			facts.Batches = nil
+		}
 		facts.Batches = append(facts.Batches, page.Items...)
 		return nil
 	}, client.InNamespace(facts.Namespace), client.MatchingLabels{appv1alpha1.LabelBatchOf: decide.BatchOfLabel(present.UID, present.Spec.Release)})
@@ -167,7 +170,10 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 		return view.PodList{}, fmt.Errorf("listing the batches of %s: %w", present.Name, err)
 	}
 	var placed []view.Placed
-	err = eachPage(ctx, c, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList) error {
+	err = eachPage(ctx, c, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList, isFirst bool) error {
+		if isFirst {
+			placed = nil
+		}
 		for i := range page.Items {
 			if page.Items[i].DeletionTimestamp == nil {
 				placed = append(placed, view.PlacedOf(&page.Items[i]))

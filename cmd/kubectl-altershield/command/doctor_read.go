@@ -19,6 +19,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -71,31 +72,40 @@ func partOf[T any](ctx context.Context, c *cluster, list client.ObjectList, righ
 	return read[T](ctx, c, list, query{right: right, options: options})
 }
 
+// errEnough ends a list at a page.
+var errEnough = errors.New("enough") //nolint:gochecknoglobals // compared by identity
+
 // read lists objects page by page. An error is kept beside what was read.
 func read[T any](ctx context.Context, c *cluster, list client.ObjectList, asked query) view.Part[T] {
 	var part view.Part[T]
-	for next := ""; ; {
-		options := append(slices.Clone(asked.options), client.Limit(pageSize), client.Continue(next))
-		if asked.right.Namespace != "" {
-			options = append(options, client.InNamespace(asked.right.Namespace))
+	options := slices.Clone(asked.options)
+	if asked.right.Namespace != "" {
+		options = append(options, client.InNamespace(asked.right.Namespace))
+	}
+	fresh := func() client.ObjectList {
+		empty, _ := list.DeepCopyObject().(client.ObjectList)
+		return empty
+	}
+	err := eachPage(ctx, c, fresh, func(page client.ObjectList, isFirst bool) error {
+		if isFirst {
+			part.Items = nil
 		}
-		if err := c.List(ctx, list, options...); err != nil {
-			part.Lacks, part.Failure, part.Absent = unreadable(err, asked.right)
-			return part
-		}
-		items, err := meta.ExtractList(list)
+		items, err := meta.ExtractList(page)
 		if err != nil {
-			part.Failure = err.Error()
-			return part
+			return err
 		}
 		for _, item := range items {
 			part.Items = append(part.Items, valueOf[T](item))
 		}
-		next = list.GetContinue()
-		if part.More = next != "" && asked.most > 0 && len(part.Items) >= asked.most; next == "" || part.More {
-			return part
+		if part.More = page.GetContinue() != "" && asked.most > 0 && len(part.Items) >= asked.most; part.More {
+			return errEnough
 		}
+		return nil
+	}, options...)
+	if err != nil && !part.More {
+		part.Lacks, part.Failure, part.Absent = unreadable(err, asked.right)
 	}
+	return part
 }
 
 // valueOf returns the value that an object of a list points at.

@@ -161,7 +161,10 @@ func (c *cluster) changeRecords(ctx context.Context, options ...client.ListOptio
 		page.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecordList"))
 		return page
 	}
-	err := eachPage(ctx, c, fresh, func(page *unstructured.UnstructuredList) error {
+	err := eachPage(ctx, c, fresh, func(page *unstructured.UnstructuredList, isFirst bool) error {
+		if isFirst {
+			all = nil
+		}
 		for i := range page.Items {
 			record, hash, err := decide.DecodeRecord(&page.Items[i])
 			if err != nil {
