@@ -277,7 +277,7 @@ func (c *cluster) byWorkload(ctx context.Context, name view.Name) (view.Facts, b
 
 // refresh reads the records and the workload again.
 func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, error) {
-	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference, Resource: facts.Resource}
+	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference, Resource: facts.Resource, Observed: facts.Observed}
 	name := view.Name{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
 	options := []client.ListOption{client.InNamespace(facts.Namespace)}
 	deployments, others := name.Labels()

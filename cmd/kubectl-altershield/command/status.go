@@ -60,6 +60,11 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 	if err != nil {
 		return err
 	}
+	if untilDone {
+		if err := cluster.addMode(ctx, &facts); err != nil {
+			return err
+		}
+	}
 	read := func() (view.Status, error) { return cluster.treeOf(ctx, facts, operator, t.Clock.Now()) }
 	status, err := read()
 	if err != nil {

@@ -24,10 +24,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // defaultWait is how long wait waits.
@@ -58,6 +63,9 @@ Where the operator went back by itself, the release that it went back from count
 func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, number int64) error {
 	cluster, facts, err := t.openNew(ctx, name, min(timeout, recordTime))
 	if err != nil {
+		return err
+	}
+	if err := cluster.addMode(ctx, &facts); err != nil {
 		return err
 	}
 	awaited := awaitedOf(facts, number)
@@ -98,6 +106,20 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 // mayLag reports whether a release may be made that isn't recorded yet, after a time of a wait that has a limit.
 func mayLag(facts view.Facts, waited, limit time.Duration) bool {
 	return view.MayLag(facts) && waited < min(recordTime, limit)
+}
+
+// addMode adds whether the kind of a workload is only observed. Without the right to know that it is taken to be enforced.
+func (c *cluster) addMode(ctx context.Context, facts *view.Facts) error {
+	var kind appv1alpha1.ControlledKind
+	err := c.Get(ctx, client.ObjectKey{Name: view.KindName(*facts)}, &kind)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err), lacksRight(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading ControlledKind %s: %w", view.KindName(*facts), err)
+	}
+	facts.Observed = workload.IsObserved(&kind)
+	return nil
 }
 
 // lookAgain reads a workload again, and reports whether it was deleted. The facts stay as they are while the API server is away.

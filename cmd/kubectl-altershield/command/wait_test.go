@@ -192,7 +192,7 @@ func TestWaitOutlastsAnAPIServerThatIsAwayForAMoment(t *testing.T) {
 	away := map[int]error{2: apierrors.NewServiceUnavailable("away"), 3: errors.New("connection refused"), 4: apierrors.NewTooManyRequests("busy", 1)}
 	calls := 0
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-		if _, isRecord := object.(*appv1alpha1.ChangeWorkload); !isRecord {
+		if _, isKind := object.(*appv1alpha1.ControlledKind); !isKind {
 			if calls++; away[calls] != nil {
 				return away[calls]
 			}
@@ -261,6 +261,39 @@ func TestWaitOfAnObservedKindAwaitsTheRecordOfItsRelease(t *testing.T) {
 			answer := b.run(append([]string{"wait", "web"}, row.args...)...)
 			g.Expect(answer.code).To(Equal(row.code), answer.out+answer.err)
 			g.Expect(answer.out).To(MatchRegexp("^.*" + row.says + ".*\n$"))
+		})
+	}
+}
+
+func TestWaitAwaitsTheFirstReleaseThatIsObserved(t *testing.T) {
+	kind := func(mode string) *appv1alpha1.ControlledKind {
+		return &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "deployments.apps"}, Spec: appv1alpha1.ControlledKindSpec{Mode: appv1alpha1.ControlledKindMode(mode)}}
+	}
+	for name, row := range map[string]struct {
+		mode        string
+		then        *appv1alpha1.ChangeWorkload
+		args        []string
+		code        command.Code
+		says        string
+		takesAWhile bool
+	}{
+		"it comes":              {"Observe", observed(failed(8, "bb")), nil, command.Suspended, "release 8  ✖ Suspend", true},
+		"no release":            {"Observe", nil, nil, command.OK, "release 7  ✔ Success", true},
+		"another was asked for": {"Observe", observed(failed(8, "bb")), []string{"--release=7"}, command.OK, "release 7  ✔ Success", false},
+		"it is enforced":        {"Enforce", nil, nil, command.OK, "release 7  ✔ Success", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, web(7, "49"), verified(7, "49"), kind(row.mode))
+			b.tick(func(second int) {
+				if second == 3 && row.then != nil {
+					g.Expect(b.kube.Create(context.Background(), row.then)).To(Succeed())
+				}
+			})
+			answer := b.run(append([]string{"wait", "web"}, row.args...)...)
+			g.Expect(answer.code).To(Equal(row.code), answer.out+answer.err)
+			g.Expect(answer.out).To(MatchRegexp("^.*" + row.says + ".*\n$"))
+			g.Expect(b.clock.Since(now) > 2*time.Second).To(Equal(row.takesAWhile))
 		})
 	}
 }

@@ -61,16 +61,17 @@ func IsRollbackAsked(facts Facts) bool {
 	return facts.Workload != nil && facts.Workload.GetAnnotations()[appv1alpha1.AnnotationRollback] != ""
 }
 
-// MayLag reports whether a workload may have a release that isn't recorded yet, and that nothing but its record tells of: its kind may only be
-// observed, and it has no record, or has changed since the newest one. That change may be no release, such as another number of replicas.
+// MayLag reports whether a workload may have a release that isn't recorded yet, and that nothing but its record tells of: its kind is only
+// observed, or may be, and it has no record of that, or has changed since the newest one. That change may be no release, such as another number
+// of replicas.
 func MayLag(facts Facts) bool {
 	if facts.Workload == nil {
 		return false
 	}
 	if record := PresentOf(facts.Records); record != nil {
-		return record.Spec.Observed && facts.Workload.GetGeneration() > record.Spec.Release
+		return record.Spec.Observed && facts.Workload.GetGeneration() > record.Spec.Release || !record.Spec.Observed && facts.Observed
 	}
-	return decide.ReleaseOf(facts.Workload).Version == ""
+	return facts.Observed || decide.ReleaseOf(facts.Workload).Version == ""
 }
 
 // IsGone reports whether a workload was deleted since it was read, also if there is another one of its name.

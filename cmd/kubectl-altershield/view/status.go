@@ -41,6 +41,8 @@ type Facts struct {
 	Workload *unstructured.Unstructured
 	// Pauser is how a workload of a declared kind is paused; nil if its ControlledKind isn't read, or tells no way.
 	Pauser workload.Pauser
+	// Observed reports whether its kind is only observed; false if that isn't read.
+	Observed bool
 	// Records are its ChangeWorkloads.
 	Records []appv1alpha1.ChangeWorkload
 	// Batches are the ChangePods of its present release; nil if they aren't read.
