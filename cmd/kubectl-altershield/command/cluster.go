@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,13 +30,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -137,95 +133,6 @@ func (c *cluster) recordsAt(ctx context.Context, options ...client.ListOption) (
 	return all, version, nil
 }
 
-// missing is an error about a workload that isn't there.
-type missing struct{ error }
-
-// find returns a workload that a user named, with its records. It is found by its records, or, before its first one, as a built-in workload.
-func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error) {
-	names, err := view.ParseName(argument)
-	if err != nil {
-		return view.Facts{}, usageError(err)
-	}
-	var denied error
-	for i := range names {
-		if names[i].Namespace == "" {
-			names[i].Namespace = c.namespace
-		}
-		facts, found, err := c.byRecords(ctx, names[i])
-		switch {
-		case lacksRight(err) && i < len(names)-1: // what stands before the slash may be a namespace
-			denied = err
-			continue
-		case lacksRight(err) && denied != nil:
-			err = denied
-		}
-		if err != nil || found {
-			return facts, err
-		}
-	}
-	for _, name := range names {
-		facts, found, err := c.byWorkload(ctx, name)
-		if err != nil || found {
-			return facts, err
-		}
-	}
-	last := names[len(names)-1]
-	return view.Facts{}, missing{fmt.Errorf("there is no workload %s in namespace %s, or none under change control: kubectl altershield list -n %s --all shows those that are",
-		last, last.Namespace, last.Namespace)}
-}
-
-// byRecords finds a workload by its records.
-func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bool, error) {
-	deployments, others := name.Labels()
-	operator := selection.In
-	if len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
-		operator, others = selection.Exists, nil
-	}
-	var records []appv1alpha1.ChangeWorkload
-	if len(deployments) > 0 {
-		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelDeploymentName, selection.In, deployments)
-		if err != nil {
-			return view.Facts{}, false, err
-		}
-		records = found
-	}
-	if operator == selection.Exists || len(others) > 0 {
-		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelWorkload, operator, others)
-		if err != nil {
-			return view.Facts{}, false, err
-		}
-		records = append(records, found...)
-	}
-	byWorkload := name.Of(records)
-	if len(byWorkload) > 1 {
-		var arguments, full []string
-		for reference := range byWorkload {
-			arguments, full = append(arguments, view.Argument(reference)), append(full, view.FullArgument(reference))
-		}
-		slices.Sort(arguments)
-		slices.Sort(full)
-		if arguments = slices.Compact(arguments); len(arguments) < len(full) { // kinds of the same name
-			arguments = full
-		}
-		return view.Facts{}, false, usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
-	}
-	for reference, found := range byWorkload {
-		facts := view.Facts{Namespace: name.Namespace, Reference: reference, Records: found}
-		return facts, true, c.addWorkload(ctx, &facts)
-	}
-	return view.Facts{}, false, nil
-}
-
-func (c *cluster) labelled(
-	ctx context.Context, namespace, label string, operator selection.Operator, values []string,
-) ([]appv1alpha1.ChangeWorkload, error) {
-	requirement, err := labels.NewRequirement(label, operator, values)
-	if err != nil {
-		return nil, fmt.Errorf("selecting by the label %s: %w", label, err)
-	}
-	return c.records(ctx, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*requirement)})
-}
-
 // addWorkload reads the workload itself. Without the right the facts have a note.
 func (c *cluster) addWorkload(ctx context.Context, facts *view.Facts) error {
 	live, err := c.workload(ctx, facts.Namespace, facts.Reference)
@@ -257,22 +164,6 @@ func (c *cluster) workload(ctx context.Context, namespace string, reference appv
 		return nil, fmt.Errorf("reading %s in namespace %s: %w", view.Argument(reference), namespace, err)
 	}
 	return live, nil
-}
-
-// byWorkload finds a workload of a built-in kind without records.
-func (c *cluster) byWorkload(ctx context.Context, name view.Name) (view.Facts, bool, error) {
-	for _, reference := range view.BuiltIn(name.Kind) {
-		reference.Name = name.Name
-		live, err := c.workload(ctx, name.Namespace, reference)
-		switch {
-		case apierrors.IsNotFound(err), meta.IsNoMatchError(err), lacksRight(err) && name.Kind == "":
-			continue
-		case err != nil:
-			return view.Facts{}, false, err
-		}
-		return view.Facts{Namespace: name.Namespace, Reference: reference, Workload: live}, true, nil
-	}
-	return view.Facts{}, false, nil
 }
 
 // refresh reads the records and the workload again.

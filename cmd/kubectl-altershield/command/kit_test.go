@@ -310,6 +310,25 @@ func refuses(kinds ...string) interceptor.Funcs {
 	}
 }
 
+// only has a user read one namespace alone.
+func only(namespace string) interceptor.Funcs {
+	return interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			var asked client.ListOptions
+			if asked.ApplyOptions(options); asked.Namespace != namespace {
+				return forbidden("list", "g", "changeworkloads")
+			}
+			return kube.List(ctx, list, options...)
+		},
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if key.Namespace != namespace {
+				return forbidden("get", "g", "x")
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+	}
+}
+
 // expects checks an answer without an error.
 func (a answer) expects(g Gomega, code command.Code) string {
 	g.Expect(a.err).To(BeEmpty())

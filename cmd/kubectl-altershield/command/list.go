@@ -91,7 +91,7 @@ func (t *tool) runList(ctx context.Context, filter view.Filter) error {
 func (c *cluster) recordsNamed(
 	ctx context.Context, names []view.Name, namespace string, options ...client.ListOption,
 ) (found []appv1alpha1.ChangeWorkload, last string, err error) {
-	namespaces := []string{namespace}
+	isRead, namespaces := false, []string{namespace}
 	if namespace != "" && len(names) > 0 {
 		namespaces = nil
 		for _, name := range names {
@@ -100,19 +100,19 @@ func (c *cluster) recordsNamed(
 		namespaces = slices.Compact(namespaces)
 	}
 	var denied error
-	for i, one := range namespaces {
+	for _, one := range namespaces {
 		records, err := c.records(ctx, append(slices.Clone(options), client.InNamespace(one))...)
-		switch {
-		case lacksRight(err) && i < len(namespaces)-1: // what stands before the slash may be a namespace
-			denied = err
+		if lacksRight(err) { // what stands before the slash may be a namespace, or a kind
+			denied = cmp.Or(denied, err)
 			continue
-		case lacksRight(err):
-			err = cmp.Or(denied, err)
 		}
 		if err != nil {
 			return nil, "", err
 		}
-		found, last = append(found, records...), one
+		found, last, isRead = append(found, records...), one, true
+	}
+	if !isRead {
+		return nil, "", denied
 	}
 	return found, last, nil
 }

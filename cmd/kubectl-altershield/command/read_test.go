@@ -231,12 +231,16 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 	ours := set("web")
 	ours.Name, ours.Labels = "deployments.web--x--e1", map[string]string{"altershield.defense.antgroup.com/workload": "deployments.web"}
 	ours.Spec.WorkloadRef.Kind, ours.Spec.WorkloadRef.APIVersion = "Deployment", "example.com/v1"
+	edge := ours.DeepCopy()
+	edge.Name, edge.Labels = "deployments.edge--x--e1", map[string]string{"altershield.defense.antgroup.com/workload": "deployments.edge"}
+	edge.Spec.AppName, edge.Spec.WorkloadRef.Name = "edge", "edge"
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 		if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind == "CloneSet" || kind.Group == "example.com" {
 			return forbidden("get", kind.Group, strings.ToLower(kind.Kind)+"s")
 		}
 		return kube.Get(ctx, key, object, options...)
-	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise, api, declaredAPI, ours)
+	}}, verified(7, "49"), web(7, "49"), set("web"), set("db"), declared, set("db2"), kruise, api, declaredAPI, ours, edge,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "pay"}})
 	for _, row := range []struct {
 		argument string
 		code     command.Code
@@ -251,7 +255,9 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 		{"sts/db2", 2, "sts/db2 may be statefulset.apps.kruise.io/db2 or statefulset.apps/db2: name the kind as well"},
 		{"statefulset.apps/db2", 0, "StatefulSet db2"}, {"statefulset.apps.kruise.io/db2", 0, "StatefulSet db2"},
 		{"absent", 1, "there is no workload absent in namespace shop, or none under change control: kubectl altershield list -n shop --all shows those that are"},
-		{"pay/absent", 1, "there is no workload absent in namespace pay"},
+		{"pay/absent", 1, "there is no workload absent in namespace pay, or none under change control: kubectl altershield list -n pay --all shows those that are"},
+		{"cloneset/absent", 1, "there is no workload cloneset/absent in namespace shop, or none under change control: kubectl altershield list -n shop --all shows those that are"},
+		{"deployment/edge", 0, "shop/edge  ◌ Running"}, {"deploy/edge", 0, "shop/edge  ◌ Running"}, {"deployment.apps/edge", 1, "there is no workload deployment.apps/edge in namespace shop"},
 	} {
 		answer := b.run("status", row.argument)
 		NewWithT(t).Expect(answer.code).To(Equal(row.code), row.argument+answer.err)
@@ -379,7 +385,8 @@ func TestVersionAndCompletion(t *testing.T) {
 
 func TestANamespaceBeforeTheNameIsReadWithoutRightsInThatOfTheContext(t *testing.T) {
 	for argument, says := range map[string]string{
-		"pay/web": "Deployment web", "pay/cart": "there is no workload cart in namespace pay", "mine/web": "you (bob) may not list changeworkloads.g in namespace shop",
+		"pay/web": "Deployment web", "pay/cart": "there is no workload cart in namespace pay, or none under change control: kubectl altershield list -n pay --all shows those that are\n",
+		"mine/web": "you (bob) may not list changeworkloads.g in namespace shop",
 	} {
 		there := func(object client.Object) client.Object { object.SetNamespace("pay"); return object }
 		b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
@@ -388,10 +395,23 @@ func TestANamespaceBeforeTheNameIsReadWithoutRightsInThatOfTheContext(t *testing
 				return forbidden("list", "g", "changeworkloads")
 			}
 			return kube.List(ctx, list, options...)
-		}}, there(verified(7, "49")), there(web(7, "49")))
+		}}, there(verified(7, "49")), there(web(7, "49")), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "pay"}})
 		answer := b.run("status", argument)
 		NewWithT(t).Expect(answer.out+answer.err).To(ContainSubstring(says), argument)
 	}
+}
+
+func TestAKindBeforeTheNameNeedsNoRightInANamespaceOfThatName(t *testing.T) {
+	g := NewWithT(t)
+	ring := set("ring")
+	ring.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.ring"}
+	ring.Spec.WorkloadRef.Kind, ring.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
+	b := newBenchWith(t, only("shop"), ring)
+	g.Expect(b.run("list", "cloneset/ring").expects(g, command.OK)).To(ContainSubstring("CloneSet  ring  1    ◌ Running"))
+	answer := b.run("status", "cloneset/absent")
+	g.Expect(answer.code).To(Equal(command.Failed))
+	g.Expect(answer.err).To(Equal("error: there is no workload cloneset/absent in namespace shop, or none under change control: " +
+		"kubectl altershield list -n shop --all shows those that are; you may not list changeworkloads in namespace cloneset\n"))
 }
 
 func TestStatusFollowsAWorkloadWithoutChangeControlNotForEver(t *testing.T) {

@@ -315,12 +315,20 @@ func TestWaitAwaitsTheFirstRecordOfADeclaredKind(t *testing.T) {
 	})
 	g.Expect(b.run("wait", "cloneset/ring").expects(g, command.OK)).To(ContainSubstring("✔ Success"))
 
+	b = newBenchWith(t, only("shop"))
+	b.tick(func(second int) {
+		if second == 3 {
+			g.Expect(b.kube.Create(context.Background(), declared("Success"))).To(Succeed())
+		}
+	})
+	g.Expect(b.run("wait", "cloneset/ring").expects(g, command.OK)).To(ContainSubstring("✔ Success"), "the word before the slash is no namespace")
+
 	for _, args := range [][]string{nil, {"--timeout=5s"}} {
 		b = newBench(t)
 		b.tick(func(int) {})
 		answer := b.run(append([]string{"wait", "cloneset/ring"}, args...)...)
 		g.Expect(answer.code).To(Equal(command.Failed))
-		g.Expect(answer.err).To(ContainSubstring("there is no workload ring in namespace cloneset"))
+		g.Expect(answer.err).To(ContainSubstring("there is no workload cloneset/ring in namespace shop"))
 		g.Expect(b.clock.Since(now)).To(BeNumerically("<", 15*time.Second))
 	}
 }
