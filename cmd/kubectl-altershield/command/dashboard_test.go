@@ -278,6 +278,8 @@ func TestAnErrorOfAPageIsASentence(t *testing.T) {
 		"a wrong time":     {nil, "/api/releases?from=yesterday", 400, "Invalid", `--from \"yesterday\" is neither a day`},
 		"wrong releases":   {nil, "/api/diff" + ofWeb + "&from=x", 400, "Invalid", "names no releases"},
 		"no such workload": {nil, "/api/status?namespace=shop&kind=Deployment&name=none", 404, "NotFound", "there is no workload Deployment/none in namespace shop"},
+		"a kind's group":   {nil, "/api/status?namespace=shop&kind=Deployment.example.com&name=web", 404, "NotFound", "there is no workload Deployment.example.com/web in namespace shop"},
+		"no group":         {nil, "/api/status?namespace=shop&kind=Deployment.../x&name=web", 400, "Invalid", "is no kind"},
 		"no content":       {nil, "/api/diff" + ofWeb + "&from=1&to=2", 422, "Invalid", "isn't kept"},
 		"no such kind":     {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}, "/api/freezes", 404, "NotFound", "is AlterShield Operator installed?"},
 		"no login":         {apierrors.NewUnauthorized("expired"), "/api/freezes", 503, "Unavailable", "log in again"},

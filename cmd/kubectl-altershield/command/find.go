@@ -125,15 +125,18 @@ func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bo
 	}
 	byWorkload := name.Of(records)
 	if len(byWorkload) > 1 {
-		var arguments, full []string
+		kinds, arguments := map[string]bool{}, []string{}
 		for reference := range byWorkload {
-			arguments, full = append(arguments, view.Argument(reference)), append(full, view.FullArgument(reference))
+			kinds[reference.Kind] = true
+		}
+		argument := view.Argument
+		if len(kinds) < len(byWorkload) { // kinds of the same name
+			argument = view.FullArgument
+		}
+		for reference := range byWorkload {
+			arguments = append(arguments, argument(reference))
 		}
 		slices.Sort(arguments)
-		slices.Sort(full)
-		if arguments = slices.Compact(arguments); len(arguments) < len(full) { // kinds of the same name
-			arguments = full
-		}
 		return view.Facts{}, false, usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
 	}
 	for reference, found := range byWorkload {

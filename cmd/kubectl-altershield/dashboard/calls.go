@@ -117,10 +117,11 @@ func (q Query) validate(ofWorkload bool) error {
 
 // validateWorkload keeps names that are none from becoming parts of paths of the API server.
 func validateWorkload(namespace, kind, name string) error {
+	word, group, _ := strings.Cut(kind, ".") // kinds of the same name differ by their groups
 	switch {
 	case len(validation.IsDNS1123Label(namespace)) > 0:
 		return fmt.Errorf("%q is no name of a namespace", namespace)
-	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`).MatchString(kind):
+	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`).MatchString(word), group != "" && len(validation.IsDNS1123Subdomain(group)) > 0:
 		return fmt.Errorf("%q is no kind", kind)
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		return fmt.Errorf("%q is no name of a workload", name)

@@ -80,7 +80,7 @@ func TestKindsWithoutAPauseSayWhy(t *testing.T) {
 	for name, row := range map[string]struct{ apiVersion, kind, says string }{
 		"a Job":                      {"batch/v1", "Job", "job/web has no rollout: spec.suspend would delete its pods"},
 		"a kind without hold":        {"apps.kruise.io/v1alpha1", "CloneSet", "cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io"},
-		"another kind of that name":  {"example.com/v1", "Deployment", "deployment/web has no pause: there is no spec.hold in the ControlledKind deployments.example.com"},
+		"another kind of that name":  {"example.com/v1", "Deployment", "deployment.example.com/web has no pause: there is no spec.hold in the ControlledKind deployments.example.com"},
 		"another kind without group": {"v1", "Service", "service/web has no pause: there is no spec.hold in the ControlledKind services.v1"},
 	} {
 		known := facts(workload(7, "49"))

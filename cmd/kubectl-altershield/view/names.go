@@ -105,8 +105,12 @@ func (n Name) Labels() (deployments, others []string) {
 	return deployments, others
 }
 
-// Argument returns a workload as an argument of kubectl.
+// Argument returns a workload as an argument of kubectl. Of a kind that is called like a built-in one it has the group as well: without it kubectl
+// takes the built-in kind.
 func Argument(reference appv1alpha1.WorkloadReference) string {
+	if !IsBuiltIn(reference) && len(BuiltIn(reference.Kind)) > 0 {
+		return FullArgument(reference)
+	}
 	return strings.ToLower(reference.Kind) + "/" + reference.Name
 }
 

@@ -75,6 +75,17 @@ func TestNameIsOfARecord(t *testing.T) {
 	}
 }
 
+func TestArgumentNamesNoOtherWorkload(t *testing.T) {
+	for argument, of := range map[string]appv1alpha1.WorkloadReference{
+		"deployment/web":                 {APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+		"deployment.example.com/web":     {APIVersion: "example.com/v1", Kind: "Deployment", Name: "web"},
+		"statefulset.apps.kruise.io/web": {APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Name: "web"},
+		"cloneset/web":                   {APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"},
+	} {
+		NewWithT(t).Expect(view.Argument(of)).To(Equal(argument))
+	}
+}
+
 func TestNameSelectsTheLabelsOfRecords(t *testing.T) {
 	g := NewWithT(t)
 	deployments, others := view.Name{Name: "web"}.Labels()
