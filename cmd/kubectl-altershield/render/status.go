@@ -50,7 +50,13 @@ func Status(status view.Status, style Style) string {
 func (s Style) headline(workload view.Workload, present *view.Release, from string) []string {
 	name := workload.Namespace + "/" + workload.Name
 	if present == nil {
-		lines := []string{s.cutLine(s.paint(bold, name) + "  " + s.text("no.record"))}
+		line := s.cutLine(name + gap + s.text("no.record"))
+		if rest, isWhole := strings.CutPrefix(line, name); isWhole {
+			line = s.paint(bold, name) + rest
+		} else {
+			line = s.paint(bold, line)
+		}
+		lines := []string{line}
 		if workload.Known && workload.Version == "" {
 			lines = append(lines, s.paragraph("why", s.text("unstamped"), plain)...)
 		}
