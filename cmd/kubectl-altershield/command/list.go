@@ -83,6 +83,7 @@ func (t *tool) runList(ctx context.Context, filter view.Filter) error {
 		return err
 	}
 	list := view.ListOf(records, filter)
+	list.Narrowed = len(filter.Names) > 0 || !selector.Empty()
 	return t.print(list, func() string { return render.List(list, t.style(), namespace) }, recordNames(list.Items))
 }
 

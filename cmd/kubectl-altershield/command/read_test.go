@@ -63,7 +63,7 @@ func TestListFormats(t *testing.T) {
 	g.Expect(b.run("list", "db").expects(g, command.OK)).NotTo(ContainSubstring("web"))
 	g.Expect(b.run("list", "--context=other", "shop/db").expects(g, command.OK)).To(And(ContainSubstring("db"), Not(ContainSubstring("web"))))
 	g.Expect(b.run("list", "--context=other", "shop/statefulset/db").expects(g, command.OK)).To(ContainSubstring("db"))
-	g.Expect(b.run("list", "shop/none").expects(g, command.OK)).To(Equal("no releases under change control were found in namespace shop\n"))
+	g.Expect(b.run("list", "shop/none").expects(g, command.OK)).To(Equal("no releases of that name or with these labels were found in namespace shop\n"))
 	g.Expect(b.run("list", "--since=30m", "-o", "name").expects(g, command.OK)).To(BeEmpty())
 	g.Expect(b.run("list", "-l", "app.kubernetes.io/deployment-name=web", "-o", "name").expects(g, command.OK)).NotTo(ContainSubstring("db"))
 }

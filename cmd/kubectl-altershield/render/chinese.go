@@ -20,6 +20,8 @@ func chinese() map[key]string {
 	return map[key]string{
 		"none":              "没有处于变更管控下的发布",
 		"none.in":           "命名空间 %s 中没有处于变更管控下的发布",
+		"none.such":         "没有该名称或带这些标签的发布",
+		"none.such.in":      "命名空间 %s 中没有该名称或带这些标签的发布",
 		"hidden":            "%d 个已验证（--all 显示）",
 		"count":             "%d 个 %s",
 		"since":             "%s 已 %s",

@@ -20,6 +20,8 @@ func english() map[key]string {
 	return map[key]string{
 		"none":              "no releases under change control were found",
 		"none.in":           "no releases under change control were found in namespace %s",
+		"none.such":         "no releases of that name or with these labels were found",
+		"none.such.in":      "no releases of that name or with these labels were found in namespace %s",
 		"hidden":            "%d verified (--all shows them)",
 		"count":             "%d %s",
 		"since":             "%s for %s",

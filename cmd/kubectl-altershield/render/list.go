@@ -122,7 +122,7 @@ func (s Style) summary(list view.ReleaseList, namespace string) string {
 		count := list.Counts[state]
 		switch {
 		case count == 0:
-		case state == view.Success && list.Hidden > 0:
+		case state == view.Success && list.Hidden == count:
 			parts = append(parts, s.text("hidden", count))
 		default:
 			parts = append(parts, s.text("count", count, state))
@@ -131,7 +131,12 @@ func (s Style) summary(list view.ReleaseList, namespace string) string {
 	if len(parts) > 0 {
 		return strings.Join(parts, s.dot())
 	}
-	if namespace != "" {
+	switch {
+	case list.Narrowed && namespace != "":
+		return s.text("none.such.in", namespace)
+	case list.Narrowed:
+		return s.text("none.such")
+	case namespace != "":
 		return s.text("none.in", namespace)
 	}
 	return s.text("none")

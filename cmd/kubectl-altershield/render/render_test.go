@@ -55,6 +55,9 @@ func TestListOfNothing(t *testing.T) {
 	g.Expect(render.List(view.ReleaseList{}, style, "")).To(Equal("no releases under change control were found\n"))
 	g.Expect(render.List(view.ReleaseList{Counts: map[view.State]int{"Success": 31}, Hidden: 31}, style, "")).To(Equal("31 verified (--all shows them)\n"))
 	g.Expect(render.List(view.ReleaseList{Counts: map[view.State]int{"Success": 31}}, style, "")).To(Equal("31 Success\n"))
+	g.Expect(render.List(view.ReleaseList{Counts: map[view.State]int{"Success": 31}, Hidden: 30}, style, "")).To(Equal("31 Success\n"), "one is listed already")
+	g.Expect(render.List(view.ReleaseList{Narrowed: true}, style, "shop")).To(Equal("no releases of that name or with these labels were found in namespace shop\n"))
+	g.Expect(render.List(view.ReleaseList{Narrowed: true}, style, "")).To(Equal("no releases of that name or with these labels were found\n"))
 }
 
 func TestStatusWithoutARecord(t *testing.T) {
@@ -67,6 +70,14 @@ func TestStatusWithoutARecord(t *testing.T) {
 	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("not under change control"))
 	workload.Known = false
 	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("Deployment web  not readable"))
+}
+
+func TestStatusEndsItsColoursWhereTheTerminalIsNarrow(t *testing.T) {
+	workload := view.Workload{Namespace: "shop", Kind: "Deployment", Name: "checkout-of-a-long-name", Known: true, Version: version("a")}
+	for _, width := range []int{20, 32, 60} {
+		text := render.Status(view.Status{Workload: workload}, render.Style{Now: now, Colour: true, Width: width})
+		NewWithT(t).Expect(strings.Count(text, "\x1b[1m")).To(Equal(strings.Count(text, "\x1b[0m")), text)
+	}
 }
 
 func TestStatusCountsPodsThatWaitAtTheStepApartFromNewOnes(t *testing.T) {

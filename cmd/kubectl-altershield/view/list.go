@@ -43,6 +43,8 @@ type ReleaseList struct {
 	// Hidden is the number of verified releases that are not listed.
 	Hidden int    `json:"hidden,omitempty"`
 	Notes  []Note `json:"notes,omitempty"`
+	// Narrowed reports whether only releases of a name or with some labels were looked for.
+	Narrowed bool `json:"-"`
 }
 
 // Note is what the view lacks, since the user may not read it.
