@@ -121,6 +121,9 @@ func TestKindNamesWhatIsWrong(t *testing.T) {
 		code    command.Code
 		problem string
 	}{
+		"kind none":                 {command.Usage, `there is no verb "none"; --help lists the verbs`},
+		"freeze none":               {command.Usage, `there is no verb "none"; --help lists the verbs`},
+		"none":                      {command.Usage, `there is no verb "none"; --help lists the verbs`},
 		"kind infer":                {command.Usage, "accepts 1 arg(s), received 0"},
 		"kind infer none":           {command.Failed, "open none: no such file or directory"},
 		"kind test -f x":            {command.Usage, "--kind is needed, and -f, --old or both"},

@@ -96,12 +96,7 @@ func (t *tool) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl altershield"},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError(fmt.Errorf("there is no verb %q; --help lists the verbs", args[0]))
-			}
-			return nil
-		},
+		Args:              exactly(0),
 		RunE:              func(command *cobra.Command, _ []string) error { return command.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error { return t.flags.validate() },
 	}
@@ -135,6 +130,9 @@ func atMost(count int) cobra.PositionalArgs { return counted(cobra.MaximumNArgs(
 func counted(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := check(command, args); err != nil {
+			if len(args) > 0 && command.HasSubCommands() {
+				return usageError(fmt.Errorf("there is no verb %q; --help lists the verbs", args[0]))
+			}
 			if len(args) == 0 && strings.Contains(command.Use, " NAME") {
 				err = errors.New("name a workload: kubectl altershield list shows them")
 			}
