@@ -177,6 +177,19 @@ func TestCopyAsKubectlCopies(t *testing.T) {
 	page.until(`window.copied === "kubectl altershield status deployment/web -n shop"`)
 }
 
+func TestCopiedIsSaidOfTheLineThatWasCopied(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{})
+	page.shows("main", "shop/web")
+	eval[bool](page, `(Object.defineProperty(navigator, "clipboard", { value: { writeText: () => Promise.resolve() } }), true)`)
+	page.click("footer button", "Copy as kubectl")
+	page.shows("footer [role=status]", "Copied")
+	page.goTo("/settings")
+	page.shows("footer", "kubectl altershield settings")
+	if told := page.text("footer [role=status]"); told != "" {
+		t.Errorf("of a line that was not copied the page says %q", told)
+	}
+}
+
 // TestFirstRowsOfManyWorkloads reports the time until the first rows are there. It depends on the machine, so it isn't checked.
 func TestFirstRowsOfManyWorkloads(t *testing.T) {
 	of := serve(t, append(shop(), many(1_000)...), answers(true))

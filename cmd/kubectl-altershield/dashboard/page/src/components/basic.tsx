@@ -92,13 +92,14 @@ export function Failure({ what, error, again }: { what: string; error: Error; ag
 
 // Copy shows a line for the shell, and copies it.
 export function Copy({ line, label }: { line: string; label?: string }) {
-  const [told, tell] = useState("");
-  const copy = () => navigator.clipboard.writeText(line).then(() => tell(t().copied), () => tell(t().copyFailed));
+  // The line may become another one, which isn't copied.
+  const [tried, keep] = useState({ line: "", done: false });
+  const copy = () => navigator.clipboard.writeText(line).then(() => keep({ line, done: true }), () => keep({ line, done: false }));
   return (
     <span class="copy">
       <code><bdi>{shown(line)}</bdi></code>
       <button onClick={copy} title={shown(line)}>{label ?? t().copy}</button>
-      <span class="told" role="status">{told}</span>
+      <span class="told" role="status">{tried.line === line && (tried.done ? t().copied : t().copyFailed)}</span>
     </span>
   );
 }
