@@ -72,6 +72,8 @@ func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
 	of.change("session", object{"context": "prod eu"})
 	page := open(t, of, look{})
 	page.shows("footer", "kubectl altershield list -A --context 'prod eu'")
+	page.goTo("/doctor")
+	page.shows("main", "kubectl -n altershieldoperator-system get pods --context 'prod eu'")
 	page.goTo(releaseOfWeb)
 	page.shows("footer", "kubectl altershield status deployment/web -n shop --context 'prod eu'")
 	page.click(".actions button", "Roll back…")

@@ -1,4 +1,5 @@
 import { Copy, Failure, Mark, Section, type Tone } from "../components/basic";
+import { here } from "../commands";
 import { Table, type Column } from "../components/table";
 import { useResource } from "../resource";
 import { shown } from "../text/safe";
@@ -14,7 +15,7 @@ export function Doctor() {
     { name: t().outcome, kind: "narrow", cell: (finding) => <Result of={finding.result} /> },
     { name: t().topic, kind: "head", cell: (finding) => shown(sentence("topic." + finding.topic, [])) },
     { name: t().finding, kind: "wide", cell: (finding) => <bdi class="text">{shown(sentence("symptom." + finding.symptom, finding.values ?? []))}</bdi> },
-    { name: t().help, kind: "wide", cell: (finding) => finding.help && <Copy line={finding.help} label={t().copyLine} /> },
+    { name: t().help, kind: "wide", cell: (finding) => finding.help && <Copy line={here(finding.help)} label={t().copyLine} /> },
   ];
   return (
     <>
