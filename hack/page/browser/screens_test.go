@@ -80,6 +80,19 @@ func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
 	page.shows("dialog", "--context 'prod eu'")
 }
 
+func TestAWayOfTwoCommandsIsTwoLinesToCopy(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.change("session", object{"context": "prod"})
+	of.change("why", object{"ways": []object{{"name": "breakglass", "needs": patchDeployments(), "may": true, "command": "kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY, " +
+		"then kubectl altershield resume deployment/web -n shop --override"}}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".ways", "Break the glass")
+	lines := eval[string](page, `[...document.querySelectorAll(".ways code")].map((one) => one.innerText).join("\n")`)
+	if want := "kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY --context prod\nkubectl altershield resume deployment/web -n shop --override --context prod"; lines != want {
+		t.Errorf("the lines to copy are %q, want %q", lines, want)
+	}
+}
+
 func TestDeliveryShowsTheFourKeys(t *testing.T) {
 	record := func(name string, number int, before time.Duration, outcome string, more object) object {
 		return with(object{
