@@ -68,6 +68,11 @@ func TestFirstPageIsFilteredByNamespaceAndText(t *testing.T) {
 	page.shows("main", "shop/web")
 	page.do(typed("input[type=search]", " and nothing else"))
 	page.shows("section:has(#others)", "No workload matches.")
+	page.shows("section:has(#needs)", "No workload matches.")
+	page.shows("section:has(#running)", "No workload matches.")
+	if text := page.text("main"); strings.Contains(text, "Nothing needs anybody.") || strings.Contains(text, "No release is running.") {
+		t.Errorf("a search that matches nothing says %q", text)
+	}
 }
 
 func TestFirstPageIsCalmWithoutReleases(t *testing.T) {

@@ -45,6 +45,7 @@ export function First() {
   const waiting = shownOnes.filter((release) => needsSomebody(release, at));
   const running = shownOnes.filter(isRunning);
   const others = shownOnes.filter((release) => !needsSomebody(release, at) && !isRunning(release));
+  const isSearch = search.value.trim() !== "";
   if (!isListed.value) {
     return <><h1 tabIndex={-1}>{t().nav.first}</h1>{connection.value.state === "connecting" && <p class="muted">{t().loading}</p>}</>;
   }
@@ -54,10 +55,10 @@ export function First() {
       <Notes of={listNotes.value} />
       <Section id="needs" title={t().needs} count={waiting.length}>
         <Summary of={waiting} />
-        {waiting.length === 0 ? <p class="calm"><Mark shape="check" tone="good" />{t().nobody}</p> : <Releases caption={t().needs} rows={waiting} />}
+        {waiting.length > 0 ? <Releases caption={t().needs} rows={waiting} /> : isSearch ? <p class="muted">{t().noMatch}</p> : <p class="calm"><Mark shape="check" tone="good" />{t().nobody}</p>}
       </Section>
       <Section id="running" title={t().running} count={running.length}>
-        {running.length === 0 ? <p class="muted">{t().noneRunning}</p> : <Releases caption={t().running} rows={running} />}
+        {running.length === 0 ? <p class="muted">{isSearch ? t().noMatch : t().noneRunning}</p> : <Releases caption={t().running} rows={running} />}
       </Section>
       <Day />
       <Section id="others" title={t().others} count={others.length}>
