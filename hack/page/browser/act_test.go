@@ -135,6 +135,19 @@ func TestDialogShowsWhyADryRunFails(t *testing.T) {
 	}
 }
 
+func TestDialogTellsThatTheWorkloadIsAtAnotherRelease(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.change("act/rollback", object{"from": object{"release": 8, "version": "b2c9d10c2a4c6418da3e9d6b1b6ff2b0"}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.click(".actions button", "Roll back…")
+	page.shows("dialog", "release 7")
+	of.send(t, object{"type": "release", "release": release("shop", "web", "Running", object{"release": 8, "version": "b2c9d10c2a4c6418da3e9d6b1b6ff2b0"})})
+	page.shows(".head", "release 8")
+	page.shows("dialog", "release 7")
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "The workload is at release 8 by now, not at release 7.")
+}
+
 func TestDialogNeedsAReasonWhereTheVerbDoes(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	page := open(t, of, look{route: releaseOfWeb})

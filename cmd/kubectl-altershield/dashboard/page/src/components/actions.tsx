@@ -36,7 +36,7 @@ function Buttons({ of, release, status, pods, query, occasion, done }: Given) {
         })}
       </ul>
       <Notes of={may.data?.notes} />
-      {open && <Dialog verb={open} of={of} at={{ release: release.release, version: release.version }} close={(acted) => { show(undefined); if (acted) done(); }} />}
+      {open && <Dialog verb={open} of={of} at={release} close={(acted) => { show(undefined); if (acted) done(); }} />}
     </>
   );
 }

@@ -10,14 +10,19 @@ import { Copy, Failure, Mark, Text, Version } from "./basic";
 
 type Phase = "form" | "asking" | "preview" | "acting" | "done";
 
+// Shown is the release that the page shows. An observed one has another number than the workload knows.
+type Shown = Side & { observed?: boolean };
+
 // Dialog asks for what a verb needs, shows what a dry run would change, and acts only after that.
-export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?: Side; close: (acted: boolean) => void }) {
+export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?: Shown; close: (acted: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const [fields, setFields] = useState<Record<string, string>>(Object.fromEntries(verb.fields.map((field) => [field.name, field.first ?? ""])));
   const [reason, setReason] = useState("");
   const [phase, go] = useState<Phase>("form");
   const [answer, keep] = useState<Requested | undefined>(undefined);
+  // The page goes on to the next release; the dialog was opened for this one.
+  const [opened] = useState(at);
   const [failure, fail] = useState<Error | undefined>(undefined);
 
   // Before the browser paints: a key pressed in between would go to the page behind.
@@ -40,12 +45,12 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
   return (
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => close(phase === "done")} onCancel={(event) => { if (phase === "acting") event.preventDefault(); }}>
       <h2 id="dialog-title">{t().asks[verb.name]}</h2>
-      <p class="muted"><bdi>{shown(of.name === "" ? of.namespace : of.namespace + "/" + of.name)}</bdi> {at?.release !== undefined && <>{t().releaseNumber(at.release)} <Version of={at.version} /></>}</p>
+      <p class="muted"><bdi>{shown(of.name === "" ? of.namespace : of.namespace + "/" + of.name)}</bdi> {opened?.release !== undefined && <>{t().releaseNumber(opened.release)} <Version of={opened.version} /></>}</p>
       <form onSubmit={(event) => { event.preventDefault(); if (phase === "form") void send(true); }}>
         {verb.fields.map((field) => <Input field={field} value={fields[field.name] ?? ""} fixed={isFixed} set={(value) => setFields({ ...fields, [field.name]: value })} />)}
         {verb.reason !== "none" && <Input field={{ name: "reason", required: verb.reason === "required" }} value={reason} fixed={isFixed} set={setReason} />}
         {failure && <Failure what={t().asks[verb.name] ?? verb.name} error={failure} />}
-        {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} done={phase === "done"} heading={heading} />}
+        {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} opened={opened} done={phase === "done"} heading={heading} />}
         <p class="line muted">{t().asCommand}</p>
         <Copy line={actOf(verb.name, of, fields, reason)} label={t().copyLine} />
         <div class="buttons">
@@ -85,11 +90,19 @@ function Input({ field, value, fixed, set }: { field: Field; value: string; fixe
   );
 }
 
-function Preview({ of, done, heading }: { of: Requested; done: boolean; heading: { current: HTMLHeadingElement | null } }) {
+// movedTo returns the release that a workload is at, if that isn't the one that was shown.
+function movedTo(of: Requested, opened: Shown | undefined): number | undefined {
+  const isAnother = of.from?.release !== opened?.release || of.from?.version !== opened?.version;
+  return opened && !opened.observed && isAnother ? of.from?.release : undefined;
+}
+
+function Preview({ of, opened, done, heading }: { of: Requested; opened?: Shown; done: boolean; heading: { current: HTMLHeadingElement | null } }) {
   const warnings = of.warnings ?? [];
+  const moved = done ? undefined : movedTo(of, opened);
   return (
     <div class={done ? "preview done" : "preview"}>
       <h3 tabIndex={-1} ref={heading}>{done ? <><Mark shape="check" tone="good" />{t().isChanged}</> : t().wouldChange}</h3>
+      {moved !== undefined && <p class="warn"><Mark shape="note" tone="warn" /> {t().moved(moved, opened?.release ?? 0)}</p>}
       <p><code><bdi>{shown(of.object)}</bdi></code> {of.from?.version && <Version of={of.from.version} />}{of.to?.version && <> → {of.to.release ? t().releaseNumber(of.to.release) : ""} <Version of={of.to.version} /></>}</p>
       {of.changes && of.changes.length > 0 && <ul class="changes">{of.changes.map((change) => <li><Text of={change} /></li>)}</ul>}
       {warnings.length > 0 && <><h4>{t().warnings}</h4><ul class="notes">{warnings.map((warning) => <li><Mark shape="note" tone="warn" /><Text of={warning} /></li>)}</ul></>}
