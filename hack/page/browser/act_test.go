@@ -32,6 +32,20 @@ func TestReadOnlyPageHasNoButtonsThatAct(t *testing.T) {
 	}
 }
 
+func TestAButtonStaysItselfWhenOthersCome(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".actions", "Roll back…", "Freeze releases…")
+	page.settled()
+	eval[bool](page, `([...document.querySelectorAll(".actions button")].find((one) => one.innerText === "Freeze releases…").focus(), true)`)
+	of.change("status", object{"workload": object{"namespace": "shop", "kind": "Deployment", "name": "web", "known": true, "pausedByUser": true}})
+	of.send(t, object{"type": "release", "release": release("shop", "web", "Waiting", object{"step": "1/2"})})
+	page.shows(".actions", "Approve…", "Resume…")
+	if focused := eval[string](page, "document.activeElement.innerText"); focused != "Freeze releases…" {
+		t.Errorf("the button with the focus is %q by now, want the one that had it", focused)
+	}
+}
+
 func TestActionThatTheUserMayNotIsGreyedWithTheRight(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(false)), look{route: releaseOfWeb})
 	page.shows(".actions", "Roll back…", "Correct a verdict…", "you may not: needs patch changepods.app.ops.cloud.alipay.com/status")

@@ -28,7 +28,7 @@ function Buttons({ of, release, status, pods, query, occasion, done }: Given) {
           const action = may.data?.items?.find((item) => item.verb === verb.name);
           const denied = action?.may === false ? t().mayNot(shown(action.right ?? rightOf(action.needs))) : undefined;
           return (
-            <li>
+            <li key={verb.name}>
               <button class={verb.grave ? "grave" : ""} disabled={denied !== undefined} aria-describedby={denied && `why-${verb.name}`} onClick={() => show(verb)}>{t().verbs[verb.name]}</button>
               {denied && <span class="denied" id={`why-${verb.name}`}>{denied}</span>}
             </li>
