@@ -154,6 +154,18 @@ func TestReleasePageShowsAllAboutARelease(t *testing.T) {
 	}
 }
 
+func TestALinkAtTheEndOfALongTextIsWhole(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.set("events", object{"items": []object{{"type": "Warning", "reason": "Suspended", "object": "Deployment/web", "count": 1, "message": strings.Repeat("pod ", 92) + "https://grafana.example/d/web?from=1&to=2 " + strings.Repeat("and more ", 9)}}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows("section:has(#events)", "Suspended", "show all")
+	if links := eval[string](page, `[...document.querySelectorAll("#events ~ .scroll a")].map((one) => one.href).join()`); links != "" && links != "https://grafana.example/d/web?from=1&to=2" {
+		t.Errorf("the link is %q, want all of it or none", links)
+	}
+	page.click("section:has(#events) button", "show all")
+	page.until(`document.querySelector("#events ~ .scroll a")?.href === "https://grafana.example/d/web?from=1&to=2"`)
+}
+
 func TestReleasePageOfAnUnknownWorkload(t *testing.T) {
 	of := serve(t, nil, answers(true))
 	of.fail("status", 404, object{"error": "there is no deployment/gone in namespace shop", "reason": "NotFound"})

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { now } from "../live";
-import { partsOf, shown } from "../text/safe";
+import { partsOf, shown, upTo } from "../text/safe";
 import { noteOf } from "../text/sentences";
 import { t } from "../text";
 import { absolute, number, span } from "../time";
@@ -17,7 +17,7 @@ export function Text({ of }: { of: string | undefined }) {
   return (
     <>
       <bdi class="text">
-        {partsOf(isLong ? text.slice(0, longest) + "…" : text).map((part) =>
+        {upTo(partsOf(text), isLong ? longest : Infinity).map((part) =>
           part.link === undefined ? part.text : <a href={part.link} target="_blank" rel="noopener noreferrer">{part.text}</a>)}
       </bdi>
       {isLong && <button class="plain" onClick={() => showWhole(true)}>{t().showAll}</button>}

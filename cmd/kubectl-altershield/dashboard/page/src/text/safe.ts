@@ -23,6 +23,16 @@ export function partsOf(text: string): Part[] {
   return parts.filter((part) => part.text !== "");
 }
 
+// upTo returns the beginning of a text. A link that doesn't end there is none: it would lead elsewhere.
+export function upTo(parts: Part[], length: number): Part[] {
+  let left = length;
+  return parts.flatMap((part) => {
+    const text = part.text.slice(0, left);
+    left -= text.length;
+    return text === part.text ? [part] : text === "" ? [] : [{ text: text + "…" }];
+  });
+}
+
 export function linkOf(address: string): string | undefined {
   let parsed: URL;
   try {
