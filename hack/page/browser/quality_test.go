@@ -126,6 +126,18 @@ func TestLanguageIsThatOfTheUserAndKept(t *testing.T) {
 	}
 }
 
+func TestLanguageThatIsChosenBeforeThePluginAnswersIsKept(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.fail("session", 503, object{"error": "the API server can't be reached", "reason": "Unavailable"})
+	page := open(t, of, look{})
+	page.shows(".banner", "No connection to the plugin.")
+	page.click(".languages button", "中文")
+	page.shows(".banner", "无法连接插件。")
+	of.mend("session")
+	page.click(".banner button", "立即连接")
+	page.shows("main", "需要处理")
+}
+
 func TestThemeFollowsTheSystemUntilItIsChosen(t *testing.T) {
 	ground := `getComputedStyle(document.body).backgroundColor`
 	for _, dark := range []bool{false, true} {

@@ -17,14 +17,14 @@ function stored<T extends string>(name: string, known: readonly T[]): T | undefi
 }
 
 export type Language = "en" | "zh";
-const preferred = stored("altershield-language", ["en", "zh"]);
-export const language = signal<Language>(preferred ?? "en");
+const preferred = () => stored("altershield-language", ["en", "zh"]);
+export const language = signal<Language>(preferred() ?? "en");
 
 // begin takes the session; a choice of the user goes before its language.
 export function begin(of: Session): void {
   session.value = of;
   chosen.value = of.namespace ?? "";
-  if (preferred === undefined) {
+  if (preferred() === undefined) {
     language.value = of.language === "zh" ? "zh" : "en";
   }
 }
