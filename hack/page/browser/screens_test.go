@@ -34,6 +34,25 @@ func TestCalendarShowsFreezes(t *testing.T) {
 	}
 }
 
+func TestCalendarGoesOnWithTheTime(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	page.goTo("/calendar")
+	day := func(index int) string {
+		return eval[string](page, "document.querySelectorAll('.weeks g > .band + text')["+strconv.Itoa(index)+"].textContent")
+	}
+	if today := day(7); today != "Sun 22 Nov" {
+		t.Errorf("today is %q, want 22 Nov", today)
+	}
+	before := eval[int](page, `document.querySelectorAll(".weeks svg.release").length`)
+	of.set("releases", object{"items": append(recorded(), with(recorded()[0], object{"release": 99, "startedAt": ago(-time.Minute)}))})
+	of.send(t, object{"type": "beat", "now": ago(-10 * time.Minute)})
+	page.until("document.querySelectorAll('.weeks svg.release').length === " + strconv.Itoa(before+1))
+	of.send(t, object{"type": "beat", "now": ago(-24 * time.Hour)})
+	page.until(`document.querySelectorAll(".weeks g > .band + text")[7].textContent === "Mon 23 Nov"`)
+}
+
 func TestCalendarHasADayOf25Hours(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	of.first = line(t, object{"type": "snapshot", "now": "2026-10-23T10:00:00Z", "list": object{"items": shop()}})

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { At, Failure, Mark, Name, Notes, Section, Tag, Text } from "../components/basic";
 import { ReleaseMark } from "../components/day";
 import { Dialog } from "../components/dialog";
@@ -54,12 +54,12 @@ function Activity({ of }: { of: Freeze }) {
 
 // Weeks shows a week of releases, and a week ahead of freezes, on one line of days.
 function Weeks({ freezes }: { freezes: Freeze[] }) {
-  const today = useMemo(() => midnight(now.peek()), []);
+  const today = midnight(now.value);
   const days = Array.from({ length: 14 }, (_, index) => midnight(today, index - 7));
   const from = days[0] ?? today;
   const to = midnight(today, 7);
   const query = { namespace: chosen.value, from: new Date(from).toISOString(), to: new Date(midnight(today, 1)).toISOString() };
-  const releases = useResource<Export>("releases", query);
+  const releases = useResource<Export>("releases", query, fiveMinutes(), chosen.value);
   const x = (time: number) => `${Math.round(((Math.min(Math.max(time, from), to) - from) / (to - from)) * 10_000) / 100}%`;
   const rows = freezes.slice(0, 20);
   const label = `${t().twoWeeks}: ${rows.map((freeze) => `${shown(freeze.name)} ${freeze.active ? t().active : t().inactive}`).join(", ")}`;
