@@ -86,6 +86,16 @@ func TestDeliveryHasWeeksFromMidnightOn(t *testing.T) {
 	}
 }
 
+func TestHoursAreFullOnesOfTheTimeZone(t *testing.T) {
+	for _, zone := range []string{"Asia/Kolkata", "Asia/Kathmandu", "Europe/Berlin"} {
+		page := open(t, serve(t, shop(), answers(true)), look{zone: zone})
+		page.until(`document.querySelectorAll(".ticks title").length === 8`)
+		if hours := eval[string](page, `[...document.querySelectorAll(".ticks title")].map((one) => one.textContent).join()`); strings.Count(hours, ":00:00") != 8 {
+			t.Errorf("the hours of %s are at %s", zone, hours)
+		}
+	}
+}
+
 func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	of.change("session", object{"context": "prod eu"})

@@ -87,7 +87,9 @@ export function ReleaseMark({ item, at, from, to }: { item: Recorded; at: number
 }
 
 function Hours({ end }: { end: number }) {
-  const first = Math.ceil((end - long) / (3 * 60 * minute)) * 3 * 60 * minute;
+  // Full hours of the time zone, which may be between those of UTC.
+  const beside = new Date(Math.floor(end / (60 * minute)) * 60 * minute).getMinutes() * minute;
+  const first = Math.ceil((end - long + beside) / (3 * 60 * minute)) * 3 * 60 * minute - beside;
   const ticks = Array.from({ length: 8 }, (_, index) => first + index * 3 * 60 * minute);
   return (
     <svg class="ticks" width="100%" height="14" aria-hidden="true">
