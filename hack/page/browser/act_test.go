@@ -162,6 +162,23 @@ func TestDialogTellsThatTheWorkloadIsAtAnotherRelease(t *testing.T) {
 	page.shows("dialog .preview", "The workload is at release 8 by now, not at release 7.")
 }
 
+func TestDialogStaysWhileItActs(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(false)), look{route: releaseOfWeb})
+	page.click(".actions button", "Roll back…")
+	page.click("dialog button", "Check")
+	page.shows("dialog .preview", "This would change")
+	eval[bool](page, `(() => { const ask = fetch; window.fetch = (...given) => new Promise((go) => { window.answer = go; }).then(() => ask(...given)); return true; })()`)
+	page.click("dialog button", "Do it")
+	page.shows("dialog", "Asking the API server…")
+	for range 3 {
+		page.press(escape)
+		page.drawn()
+	}
+	page.until(`document.querySelector("dialog:modal") !== null`)
+	eval[bool](page, `(window.answer(), true)`)
+	page.shows("dialog .preview", "Done")
+}
+
 func TestDialogNeedsAReasonWhereTheVerbDoes(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	page := open(t, of, look{route: releaseOfWeb})

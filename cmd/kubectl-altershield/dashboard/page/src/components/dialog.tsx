@@ -42,8 +42,9 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
     }
   };
   const isFixed = phase !== "form";
+  // A browser lets a page keep a dialog open once: what acts is shown again until it is known what became of it.
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => close(phase === "done")} onCancel={(event) => { if (phase === "acting") event.preventDefault(); }}>
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => { if (phase === "acting") dialog.current?.showModal(); else close(phase === "done"); }} onCancel={(event) => { if (phase === "acting") event.preventDefault(); }}>
       <h2 id="dialog-title">{t().asks[verb.name]}</h2>
       <p class="muted"><bdi>{shown(of.name === "" ? of.namespace : of.namespace + "/" + of.name)}</bdi> {opened?.release !== undefined && <>{t().releaseNumber(opened.release)} <Version of={opened.version} /></>}</p>
       <form onSubmit={(event) => { event.preventDefault(); if (phase === "form") void send(true); }}>
