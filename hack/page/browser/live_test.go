@@ -57,6 +57,18 @@ func TestBannerIsReadOutOnce(t *testing.T) {
 	}
 }
 
+func TestBannerCountsTheTimeUntilTheNextAttempt(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	// The first pauses end at once, so that the test needn't wait for them.
+	eval[bool](page, `(() => { const after = setTimeout; window.setTimeout = (f, time, ...more) => after(f, time >= 1_000 && time < 30_000 ? 0 : time, ...more); return true })()`)
+	of.refuse(true)
+	of.cut()
+	page.shows(".banner", "Next attempt in 30s.")
+	page.until(`/Next attempt in 2\ds\./.test(document.querySelector(".banner").innerText)`)
+}
+
 func TestStreamIsResumedByItself(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{})

@@ -20,7 +20,8 @@ export const changed = signal<Release | undefined>(undefined);
 
 // now is the time by the plugin's clock, which the times of releases are compared with; it moves every five seconds.
 const skew = signal(0);
-const ticked = signal(Date.now());
+// ticked is the time by the clock of this machine.
+export const ticked = signal(Date.now());
 export const now = computed(() => ticked.value + skew.value);
 setInterval(() => { if (!document.hidden) ticked.value = Date.now(); }, 5_000);
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { commandOf } from "../commands";
-import { byWorkload, changed, connection, reconnect, type Connection } from "../live";
+import { byWorkload, changed, connection, reconnect, ticked, type Connection } from "../live";
 import { route } from "../route";
 import { chosen, language, nextTheme, search, session, speak, theme, type Language } from "../settings";
 import { shown } from "../text/safe";
@@ -104,7 +104,8 @@ function Banner() {
   if (link.state !== "stale") {
     return null;
   }
-  const left = link.retry === undefined ? undefined : Math.max(0, link.retry - Date.now()) / 1000;
+  const at = Math.max(Date.now(), ticked.value);
+  const left = link.retry === undefined ? undefined : Math.max(0, link.retry - at) / 1000;
   return (
     <div class="banner stale">
       <Mark shape="note" tone="warn" />
