@@ -69,6 +69,17 @@ func TestBannerCountsTheTimeUntilTheNextAttempt(t *testing.T) {
 	page.until(`/Next attempt in 2\ds\./.test(document.querySelector(".banner").innerText)`)
 }
 
+func TestBannerHasTheDayOfTheLastLine(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	// As a machine that slept for two days.
+	eval[bool](page, `(() => { const at = Date.now; Date.now = () => at() + 2 * 86_400_000; return true })()`)
+	of.refuse(true)
+	of.cut()
+	page.until(fmt.Sprintf(`/stale since \D*%d /.test(document.querySelector(".banner")?.innerText)`, eval[int](page, "new Date().getDate()")))
+}
+
 func TestStreamIsResumedByItself(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{})

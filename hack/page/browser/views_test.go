@@ -185,6 +185,16 @@ func TestReleasePageFollowsTheStream(t *testing.T) {
 	page.shows("[aria-live=polite]", "shop/web, release 8: Success")
 }
 
+func TestTimeLineHasTheDayOfWhatIsNotOfToday(t *testing.T) {
+	old := release("shop", "web", "Waiting", object{"started": ago(55 * time.Hour), "since": ago(50 * time.Hour)})
+	of := serve(t, []object{old}, answers(true))
+	of.change("status", object{"present": old})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".timeline li", "Fri")
+	page.shows(".timeline .last", "Fri")
+	page.shows(".timeline li", "20 Nov")
+}
+
 func TestPodsAreToldByMouseAndKeyboard(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{route: releaseOfWeb})

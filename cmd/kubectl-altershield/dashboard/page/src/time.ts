@@ -19,6 +19,11 @@ export function clock(at: number): string {
   return formatted(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
+// recent returns the time of day, with the day unless that is today.
+export function recent(at: number, now: number): string {
+  return midnight(at) === midnight(now) ? clock(at) : formatted(at, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
 export function day(at: number): string {
   return formatted(at, { weekday: "short", day: "numeric", month: "short" });
 }

@@ -5,7 +5,7 @@ import { route } from "../route";
 import { chosen, language, nextTheme, search, session, speak, theme, type Language } from "../settings";
 import { shown } from "../text/safe";
 import { t } from "../text";
-import { clock, span } from "../time";
+import { recent, span } from "../time";
 import { Copy, Mark } from "./basic";
 
 const views = ["first", "calendar", "dora", "settings", "doctor"] as const;
@@ -109,7 +109,7 @@ function Banner() {
   return (
     <div class="banner stale">
       <Mark shape="note" tone="warn" />
-      <span role="alert">{link.since === undefined ? t().staleNever : t().stale(clock(link.since))} {link.why && shown(link.why)}</span>
+      <span role="alert">{link.since === undefined ? t().staleNever : t().stale(recent(link.since, at))} {link.why && shown(link.why)}</span>
       {left !== undefined && <span>{t().retryIn(span(left))}</span>}
       {left !== undefined && <button onClick={reconnect}>{t().retryNow}</button>}
     </div>

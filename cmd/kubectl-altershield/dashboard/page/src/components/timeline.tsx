@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { now } from "../live";
 import { shown } from "../text/safe";
 import { t } from "../text";
-import { clock, span } from "../time";
+import { recent, span } from "../time";
 import type { Batches, Release } from "../types";
 import { At, Mark, Section, StateMark, type Tone } from "./basic";
 
@@ -15,12 +15,12 @@ export function Timeline({ release, batches }: { release: Release; batches: Batc
   return (
     <Section id="timeline" title={t().timeline}>
       <ol class="timeline">
-        {release.started && <Step tone="quiet" shape="ring" title={t().recorded}><At time={release.started} as={clock} /></Step>}
+        {release.started && <Step tone="quiet" shape="ring" title={t().recorded}><At time={release.started} as={(at) => recent(at, now.value)} /></Step>}
         {steps.map((batch) => {
           const [shape, tone] = looks[batch.outcome] ?? ["ring", "quiet"];
           return <Step tone={tone} shape={shape} title={t().batches(shown(batch.numbers))}><BatchFacts of={batch} /></Step>;
         })}
-        <li class="last"><StateMark of={release.state} />{release.since && <span class="muted"><At time={release.since} as={clock} /></span>}</li>
+        <li class="last"><StateMark of={release.state} />{release.since && <span class="muted"><At time={release.since} as={(at) => recent(at, now.value)} /></span>}</li>
       </ol>
     </Section>
   );
