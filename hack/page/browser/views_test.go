@@ -195,6 +195,15 @@ func TestTimeLineHasTheDayOfWhatIsNotOfToday(t *testing.T) {
 	page.shows(".timeline li", "20 Nov")
 }
 
+func TestAReleaseThatSuspendsNothingIsNotSaidToBeSuspended(t *testing.T) {
+	failed := release("shop", "web", "Suspend", object{"notSuspended": true, "why": "2 pods failed POST; the setting blocking is off"})
+	page := open(t, serve(t, []object{failed}, answers(true)), look{})
+	page.shows("section:has(#needs)", "shop/web", "1 failed")
+	if title := eval[string](page, `document.querySelector("td .state").title`); strings.Contains(title, "further releases are rejected") {
+		t.Errorf("the state of a release that suspends nothing is explained by %q", title)
+	}
+}
+
 func TestPodsAreToldByMouseAndKeyboard(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{route: releaseOfWeb})

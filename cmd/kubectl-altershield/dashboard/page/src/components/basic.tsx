@@ -5,7 +5,7 @@ import { partsOf, shown, upTo } from "../text/safe";
 import { noteOf } from "../text/sentences";
 import { t } from "../text";
 import { absolute, number, span } from "../time";
-import type { Note, State } from "../types";
+import type { Note, Release, State } from "../types";
 
 const longest = 400;
 
@@ -65,9 +65,9 @@ export function toneOf(state: State): Tone {
 }
 
 // StateMark shows a state by its mark, its colour and its word.
-export function StateMark({ of }: { of: State }) {
+export function StateMark({ of: { state: of, notSuspended } }: { of: Release }) {
   const [shape, tone] = looks[of] ?? ["ring", "quiet"];
-  return <span class={`state ${tone}`} title={t().states[of]}><Mark shape={shape} tone={tone} />{shown(of)}</span>;
+  return <span class={`state ${tone}`} title={notSuspended ? t().notSuspended : t().states[of]}><Mark shape={shape} tone={tone} />{shown(of)}</span>;
 }
 
 export function Tag({ tone, children }: { tone?: Tone; children: ComponentChildren }) {

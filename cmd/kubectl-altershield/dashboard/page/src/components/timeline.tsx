@@ -20,7 +20,7 @@ export function Timeline({ release, batches }: { release: Release; batches: Batc
           const [shape, tone] = looks[batch.outcome] ?? ["ring", "quiet"];
           return <Step tone={tone} shape={shape} title={t().batches(shown(batch.numbers))}><BatchFacts of={batch} /></Step>;
         })}
-        <li class="last"><StateMark of={release.state} />{release.since && <span class="muted"><At time={release.since} as={(at) => recent(at, now.value)} /></span>}</li>
+        <li class="last"><StateMark of={release} />{release.since && <span class="muted"><At time={release.since} as={(at) => recent(at, now.value)} /></span>}</li>
       </ol>
     </Section>
   );

@@ -70,7 +70,7 @@ export function First() {
 
 function Summary({ of }: { of: Release[] }) {
   const freezes = useResource<FreezeList>("freezes", { namespace: chosen.value }, fiveMinutes());
-  const count = (state: State) => of.filter((release) => release.state === state).length;
+  const count = (state: State) => of.filter((release) => (release.notSuspended ? "Failed" : release.state) === state).length;
   const parts: [State, (n: number) => string][] = [
     ["Suspend", t().suspendedCount], ["Failed", t().failedCount], ["Waiting", t().waitingCount], ["NotChecked", t().uncheckedCount],
   ];
@@ -86,7 +86,7 @@ function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
   const [limit, showTo] = useState(page);
   const columns: Column<Release>[] = [
     { name: t().workload, kind: "head", width: "w-workload", cell: (release) => <WorkloadLink of={release} /> },
-    { name: t().state, kind: "narrow", width: "w-state", cell: (release) => <StateMark of={release.state} /> },
+    { name: t().state, kind: "narrow", width: "w-state", cell: (release) => <StateMark of={release} /> },
     { name: t().release, kind: "narrow", width: "w-release", cell: (release) => <><span class="number">{release.release}</span>{release.step && <Tag>{t().step(shown(release.step))}</Tag>}</> },
     { name: t().pods, kind: "narrow", width: "w-pods", cell: (release) => <PodBar pods={release.pods} /> },
     { name: t().why, kind: "wide", cell: (release) => whatOf(release) && <Text of={whatOf(release)} /> },

@@ -65,7 +65,7 @@ export function History({ of, query, occasion }: { of: Reference; query: Query; 
   const items = data?.items ?? [];
   const columns: Column<Release>[] = [
     { name: t().release, kind: "head", cell: (item) => <span class="number">{item.release}</span> },
-    { name: t().outcome, kind: "narrow", cell: (item) => <StateMark of={item.state} /> },
+    { name: t().outcome, kind: "narrow", cell: (item) => <StateMark of={item} /> },
     { name: t().version, kind: "narrow", cell: (item) => <Version of={item.version} /> },
     { name: t().when, kind: "narrow", cell: (item) => <At time={item.started ?? item.since} as={moment} /> },
     { name: t().took, kind: "number", cell: (item) => item.tookSeconds && span(item.tookSeconds) },

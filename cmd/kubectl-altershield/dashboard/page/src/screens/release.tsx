@@ -83,7 +83,7 @@ function Head({ of, release, workload, from }: { of: Reference; release?: Releas
       <h1 tabIndex={-1}><bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.name)}</bdi> {of.kind !== "Deployment" && <span class="kind">{shown(of.kind)}</span>}</h1>
       {release && (
         <p class="facts">
-          <StateMark of={release.state} />
+          <StateMark of={release} />
           {release.since && <span>{t().forTime("")}<At time={release.since} /></span>}
           <span>{t().releaseNumber(release.release)} {from && <><Version of={from} /> → </>}<Version of={release.version} /></span>
           {release.by && <span><span class="muted">{t().by}</span> <Name of={release.by} /></span>}
