@@ -167,6 +167,17 @@ func TestPrintLeavesOutWhatActs(t *testing.T) {
 	page.shows("main", "shop/web", "image web: shop/web:1.8")
 }
 
+func TestPrintIsLightWhateverTheTheme(t *testing.T) {
+	page := open(t, serve(t, shop(), answers(true)), look{dark: true, route: releaseOfWeb})
+	page.shows("main", "shop/web", "image web: shop/web:1.8")
+	for range 3 {
+		page.media("print")
+		page.until(`getComputedStyle(document.querySelector("table")).backgroundColor === "rgb(255, 255, 255)" && getComputedStyle(document.querySelector(".muted")).color === "rgb(86, 97, 112)"`)
+		page.media("")
+		eval[bool](page, `document.querySelector(".theme").click() === undefined`)
+	}
+}
+
 func TestNothingLeavesThePlugin(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(true)), look{})
 	for _, route := range views() {
