@@ -110,6 +110,13 @@ func TestFirstPageShowsMoreOnDemand(t *testing.T) {
 	page.until(`document.querySelectorAll("#others ~ .scroll tbody tr").length === 250`)
 }
 
+func TestOneReleaseOfADayIsOne(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.set("releases", object{"items": []object{with(recorded()[0], object{"startedAt": ago(time.Hour), "endedAt": ago(50 * time.Minute)})}})
+	page := open(t, of, look{})
+	page.until(`document.querySelector(".marks")?.getAttribute("aria-label") === "1 release, 0 failed or rolled back"`)
+}
+
 // many returns verified releases.
 func many(count int) []object {
 	found := make([]object, count)

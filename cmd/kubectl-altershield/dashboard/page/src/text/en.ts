@@ -38,7 +38,7 @@ export const en = {
   of: (n: number) => `of ${n}`, passed: "passed", failedPods: "failed", checking: "checking", waiting: "waiting", left: "not replaced", unchecked: "not checked",
   ago: (time: string) => time, verdictDue: (time: string) => `verdict due in ${time}`, overdue: "verdict is overdue",
   median: "median", releases: "Releases", hours: "24 hours, newest right",
-  dayLabel: (n: number, bad: number) => `${n} releases, ${bad} failed or rolled back`, showMore: (n: number) => `Show ${n} more`,
+  dayLabel: (n: number, bad: number) => `${n} ${n === 1 ? "release" : "releases"}, ${bad} failed or rolled back`, showMore: (n: number) => `Show ${n} more`,
 
   from: (version: string) => `from ${version}`, forTime: (time: string) => `for ${time}`, timeline: "Time line", recorded: "recorded", began: "began", ended: "since",
   batches: (numbers: string) => `batches ${numbers}`, batch: "Batch", node: "Node", zone: "Zone", group: "Pods by", noNode: "no node", noZone: "no zone", noBatch: "not in a batch",
