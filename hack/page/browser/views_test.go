@@ -192,6 +192,19 @@ func TestReleasePageFollowsTheStream(t *testing.T) {
 	page.shows("[aria-live=polite]", "shop/web, release 8: Success")
 }
 
+func TestReleasePageReadsAgainWhatIsNotInTheStream(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows("section:has(#policies)", "golden-signals")
+	time.Sleep(1500 * time.Millisecond) // what the page reads again once its list is there
+	page.settled()
+	of.change("status", object{"workload": object{"namespace": "shop", "kind": "Deployment", "name": "web", "known": true, "pausedByUser": true}})
+	of.set("policies", object{"items": []object{{"kind": "ChangeFreeze", "namespace": "shop", "name": "weekend", "does": "parks releases", "because": "all workloads of the namespace"}}})
+	of.send(t, object{"type": "beat", "now": ago(-10 * time.Minute)})
+	page.shows(".head", "rollout paused by a user")
+	page.shows("section:has(#policies)", "weekend")
+}
+
 func TestTimeLineHasTheDayOfWhatIsNotOfToday(t *testing.T) {
 	old := release("shop", "web", "Waiting", object{"started": ago(55 * time.Hour), "since": ago(50 * time.Hour)})
 	of := serve(t, []object{old}, answers(true))

@@ -125,8 +125,8 @@ export function EventsOf({ query, occasion }: { query: Query; occasion: unknown 
   );
 }
 
-export function PoliciesOf({ query }: { query: Query }) {
-  const { data, error, again } = useResource<PolicyList>("policies", query);
+export function PoliciesOf({ query, occasion }: { query: Query; occasion: unknown }) {
+  const { data, error, again } = useResource<PolicyList>("policies", query, occasion);
   const columns: Column<Policy>[] = [
     { name: t().policy, kind: "head", cell: (policy) => <><Name of={policy.name} /> <span class="kind">{shown(policy.kind)}</span></> },
     { name: t().namespace, kind: "narrow", cell: (policy) => <Name of={policy.namespace} /> },

@@ -5,7 +5,7 @@ import { PodBar } from "../components/bar";
 import { PodCells } from "../components/cells";
 import { Timeline } from "../components/timeline";
 import { here } from "../commands";
-import { byWorkload, keyOf } from "../live";
+import { byWorkload, fiveMinutes, keyOf } from "../live";
 import { useResource } from "../resource";
 import type { Reference } from "../route";
 import { shown } from "../text/safe";
@@ -42,7 +42,8 @@ function useChanges(value: string | undefined): number {
 export function ReleasePage({ of }: { of: Reference }) {
   const live = byWorkload.value.get(keyOf({ namespace: of.namespace, kind: of.kind, workload: of.name }));
   const [acted, act] = useState(0);
-  const occasion = useChanges(live && JSON.stringify(live)) + acted;
+  // A pause, an Event or a policy may be no change of the release.
+  const occasion = `${useChanges(live && JSON.stringify(live))} ${acted} ${fiveMinutes()}`;
   const query = { namespace: of.namespace, kind: of.kind, name: of.name };
   const status = useResource<Status>("status", query, occasion);
   const pods = useResource<PodList>("pods", query, occasion);
@@ -70,7 +71,7 @@ export function ReleasePage({ of }: { of: Reference }) {
           <Changes release={present} />
           <History of={of} query={query} occasion={occasion} />
           <EventsOf query={query} occasion={occasion} />
-          <PoliciesOf query={query} />
+          <PoliciesOf query={query} occasion={occasion} />
         </>
       )}
     </>
