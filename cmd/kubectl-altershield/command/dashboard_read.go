@@ -73,8 +73,11 @@ func (s *site) backend() dashboard.Backend {
 				return s.cluster.eventsOf(ctx, facts)
 			}),
 			"may": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
-				return s.cluster.actionsOf(ctx, facts)
+				return s.cluster.actionsOf(ctx, view.ActionsOf(facts))
 			}),
+			"may-lock": {Answer: func(ctx context.Context, query dashboard.Query) (any, error) {
+				return s.cluster.actionsOf(ctx, view.LockActionsOf(query.Namespace))
+			}},
 			"pods": s.of(func(ctx context.Context, facts view.Facts, _ dashboard.Query) (any, error) {
 				return s.cluster.podsOf(ctx, facts)
 			}),
@@ -131,9 +134,8 @@ func (s *site) releases(ctx context.Context, query dashboard.Query) (any, error)
 	return s.cluster.exportOf(ctx, query.Namespace, period, false)
 }
 
-// actionsOf asks the API server which verbs the user may use for a workload.
-func (c *cluster) actionsOf(ctx context.Context, facts view.Facts) (view.ActionList, error) {
-	list := view.ActionsOf(facts)
+// actionsOf asks the API server which verbs of a list the user may use.
+func (c *cluster) actionsOf(ctx context.Context, list view.ActionList) (view.ActionList, error) {
 	known := map[view.Right]*bool{}
 	for i := range list.Items {
 		action := &list.Items[i]

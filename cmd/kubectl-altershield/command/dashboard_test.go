@@ -194,7 +194,7 @@ func TestThePageReadsNoSecretsAndNoConfigMaps(t *testing.T) {
 	for target := range pageReads() {
 		p.get(NewWithT(t), target)
 	}
-	for _, target := range []string{"/api/may" + ofWeb, "/api/pods" + ofWeb, "/api/session"} {
+	for _, target := range []string{"/api/may" + ofWeb, "/api/may-lock?namespace=shop", "/api/pods" + ofWeb, "/api/session"} {
 		p.get(NewWithT(t), target)
 	}
 	NewWithT(t).Expect(len(read)).To(BeNumerically(">", 8))
@@ -209,6 +209,10 @@ func TestThePageKnowsWhatTheUserMayDo(t *testing.T) {
 	g.Expect(answered).To(HavePrefix(`{"kind":"ActionList","apiVersion":"cli.altershield/v1","items":[{"verb":"rollback","needs":{"verb":"patch","group":"apps","resource":"deployments",` +
 		`"namespace":"shop","name":"web"},"right":"patch deployments.apps","may":true},`))
 	g.Expect(answered).To(ContainSubstring(`"right":"patch changepods.app.ops.cloud.alipay.com/status","may":false}`))
+
+	g.Expect(newBench(t, shopObjects()...).page().get(g, "/api/may-lock?namespace=shop")).To(Equal(`{"kind":"ActionList","apiVersion":"cli.altershield/v1","items":[` +
+		`{"verb":"freeze-lock","needs":{"verb":"create","group":"app.ops.cloud.alipay.com","resource":"changefreezes","namespace":"shop"},"right":"create changefreezes.app.ops.cloud.alipay.com","may":true},` +
+		`{"verb":"freeze-unlock","needs":{"verb":"delete","group":"app.ops.cloud.alipay.com","resource":"changefreezes","namespace":"shop"},"right":"delete changefreezes.app.ops.cloud.alipay.com","may":true}]}` + "\n"))
 
 	unknown := newBenchWith(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 		return forbidden("create", "authorization.k8s.io", "selfsubjectaccessreviews")

@@ -16,7 +16,12 @@ limitations under the License.
 
 package view
 
-import appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+import (
+	"slices"
+	"strings"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
 
 // ActionList is the verbs that write, and which of them the user may use for a workload.
 type ActionList struct {
@@ -60,5 +65,12 @@ func ActionsOf(facts Facts) ActionList {
 	} {
 		list.Items = append(list.Items, Action{Verb: verb.name, Needs: verb.needs, Right: verb.needs.String()})
 	}
+	return list
+}
+
+// LockActionsOf returns the verbs about the incident locks of a namespace.
+func LockActionsOf(namespace string) ActionList {
+	list := ActionsOf(Facts{Namespace: namespace})
+	list.Items = slices.DeleteFunc(list.Items, func(action Action) bool { return !strings.HasPrefix(action.Verb, "freeze-") })
 	return list
 }

@@ -257,3 +257,17 @@ func TestLockIsEndedFromTheCalendar(t *testing.T) {
 		t.Errorf("the dialog sent %v", acts)
 	}
 }
+
+func TestALockThatTheUserMayNotEndIsGreyedWithTheRight(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.set("may-lock", object{"items": []object{
+		{"verb": "freeze-lock", "needs": changeFreezes("create"), "may": true},
+		{"verb": "freeze-unlock", "needs": changeFreezes("delete"), "right": "delete changefreezes.app.ops.cloud.alipay.com", "may": false},
+	}})
+	page := open(t, of, look{route: "/calendar"})
+	page.shows("section:has(#freezes)", "you may not: needs delete changefreezes.app.ops.cloud.alipay.com")
+	page.until(`[...document.querySelectorAll("section:has(#freezes) button")].filter((one) => one.disabled).map((one) => one.innerText).join() === "End the lock…"`)
+	page.choose("pay")
+	page.click("main p button", "Freeze releases…")
+	page.shows("dialog", "Freeze releases from now on")
+}

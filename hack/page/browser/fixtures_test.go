@@ -101,6 +101,10 @@ func answers(readOnly bool) map[string]any {
 			{"name": "withdraw", "command": "kubectl altershield verdict web-491e30c--x--5 pass -n shop --reason WHY", "needs": patchChangePods(), "may": false},
 		}},
 		"may": object{"kind": "ActionList", "items": []object{{"verb": "rollback", "needs": patchDeployments(), "may": true}, {"verb": "verdict", "needs": patchChangePods(), "right": "patch changepods.app.ops.cloud.alipay.com/status", "may": false}, {"verb": "freeze-lock", "needs": patchDeployments(), "may": true}}},
+		"may-lock": object{"kind": "ActionList", "items": []object{
+			{"verb": "freeze-lock", "needs": changeFreezes("create"), "right": "create changefreezes.app.ops.cloud.alipay.com", "may": true},
+			{"verb": "freeze-unlock", "needs": changeFreezes("delete"), "right": "delete changefreezes.app.ops.cloud.alipay.com", "may": true},
+		}},
 		"freezes": object{"kind": "FreezeList", "items": []object{
 			{"namespace": "shop", "name": "weekend", "lock": false, "action": "Park", "active": true, "until": ago(-37 * time.Hour), "parked": 1, "reason": "no releases at weekends"},
 			{"namespace": "pay", "name": "incident-99", "lock": true, "action": "Deny", "active": true, "until": ago(-2 * time.Hour), "parked": 0, "reason": "INC-99: checkout is down"},
@@ -120,6 +124,10 @@ func answers(readOnly bool) map[string]any {
 
 func patchDeployments() object {
 	return object{"verb": "patch", "group": "apps", "resource": "deployments"}
+}
+
+func changeFreezes(verb string) object {
+	return object{"verb": verb, "group": "app.ops.cloud.alipay.com", "resource": "changefreezes"}
 }
 
 func patchChangePods() object {

@@ -56,12 +56,11 @@ func TestFirstPagePutsEachStateIntoItsSection(t *testing.T) {
 func TestFirstPageIsFilteredByNamespaceAndText(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(true)), look{})
 	page.shows("section:has(#needs)", "pay/api", "shop/web")
-	choose := `(() => { const select = document.querySelector(".namespaces select"); select.value = "pay"; select.dispatchEvent(new Event("change", { bubbles: true })); return true })()`
-	eval[bool](page, choose)
+	page.choose("pay")
 	page.until(`!document.querySelector("main").innerText.includes("shop/web")`)
 	page.shows("main", "pay/api")
 	page.shows("footer", "kubectl altershield list -n pay")
-	eval[bool](page, strings.ReplaceAll(choose, `"pay"`, `""`))
+	page.choose("")
 	page.shows("main", "shop/web")
 	page.do(typed("input[type=search]", "ALICE"))
 	page.until(`!document.querySelector("main").innerText.includes("pay/api")`)
@@ -73,6 +72,12 @@ func TestFirstPageIsFilteredByNamespaceAndText(t *testing.T) {
 	if text := page.text("main"); strings.Contains(text, "Nothing needs anybody.") || strings.Contains(text, "No release is running.") {
 		t.Errorf("a search that matches nothing says %q", text)
 	}
+}
+
+// choose chooses a namespace.
+func (s *tab) choose(namespace string) {
+	s.t.Helper()
+	eval[bool](s, fmt.Sprintf(`(() => { const select = document.querySelector(".namespaces select"); select.value = %q; select.dispatchEvent(new Event("change", { bubbles: true })); return true })()`, namespace))
 }
 
 func TestFirstPageIsCalmWithoutReleases(t *testing.T) {

@@ -24,19 +24,23 @@ function Buttons({ of, release, status, pods, query, occasion, done }: Given) {
   return (
     <>
       <ul class="actions">
-        {verbsOf(release, status, pods).map((verb) => {
-          const action = may.data?.items?.find((item) => item.verb === verb.name);
-          const denied = action?.may === false ? t().mayNot(shown(action.right ?? rightOf(action.needs))) : undefined;
-          return (
-            <li key={verb.name}>
-              <button class={verb.grave ? "grave" : ""} disabled={denied !== undefined} aria-describedby={denied && `why-${verb.name}`} onClick={() => show(verb)}>{t().verbs[verb.name]}</button>
-              {denied && <span class="denied" id={`why-${verb.name}`}>{denied}</span>}
-            </li>
-          );
-        })}
+        {verbsOf(release, status, pods).map((verb) => <li key={verb.name}><ActButton verb={verb} may={may.data} press={() => show(verb)} /></li>)}
       </ul>
       <Notes of={may.data?.notes} />
       {open && <Dialog verb={open} of={of} at={release} close={(acted) => { show(undefined); if (acted) done(); }} />}
+    </>
+  );
+}
+
+// ActButton is the button of a verb, greyed where the user lacks the right, which is told beside it.
+export function ActButton({ verb, may, about, press }: { verb: Verb; may?: ActionList; about?: string; press: () => void }) {
+  const action = may?.items?.find((item) => item.verb === verb.name);
+  const denied = action?.may === false ? t().mayNot(shown(action.right ?? rightOf(action.needs))) : undefined;
+  const why = ["why", verb.name, about].filter(Boolean).join("-");
+  return (
+    <>
+      <button class={verb.grave ? "grave" : ""} disabled={denied !== undefined} aria-describedby={denied && why} onClick={press}>{t().verbs[verb.name]}</button>
+      {denied && <span class="denied" id={why}>{denied}</span>}
     </>
   );
 }

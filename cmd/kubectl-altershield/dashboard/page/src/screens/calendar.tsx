@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { ActButton } from "../components/actions";
 import { At, Failure, Mark, Name, Notes, Section, Tag, Text } from "../components/basic";
 import { ReleaseMark } from "../components/day";
 import { Dialog } from "../components/dialog";
@@ -10,7 +11,7 @@ import { chosen, session } from "../settings";
 import { shown } from "../text/safe";
 import { t } from "../text";
 import { absolute, day, midnight, moment } from "../time";
-import type { Export, Freeze, FreezeList } from "../types";
+import type { ActionList, Export, Freeze, FreezeList } from "../types";
 import { lockVerb, unlockVerb, type Verb } from "../verbs";
 
 const dayLong = week / 7;
@@ -30,12 +31,12 @@ export function Calendar() {
     { name: t().nextTime, kind: "narrow", cell: (freeze) => <At time={freeze.next} as={moment} /> },
     { name: t().parked, kind: "number", cell: (freeze) => freeze.parked },
     { name: t().reason, kind: "wide", cell: (freeze) => freeze.reason && <Text of={freeze.reason} /> },
-    ...(acts ? [{ name: t().act, kind: "narrow", cell: (freeze: Freeze) => freeze.lock && freeze.active && <button onClick={() => show({ verb: unlockVerb(freeze.name), namespace: freeze.namespace })}>{t().unlock}</button> } as Column<Freeze>] : []),
+    ...(acts ? [{ name: t().act, kind: "narrow", cell: (freeze: Freeze) => freeze.lock && freeze.active && <LockButton verb={unlockVerb(freeze.name)} about={freeze.name} namespace={freeze.namespace} show={show} /> } as Column<Freeze>] : []),
   ];
   return (
     <>
       <h1 tabIndex={-1}>{t().calendar}</h1>
-      {acts && chosen.value !== "" && <p><button onClick={() => show({ verb: lockVerb(), namespace: chosen.value })}>{t().lock}</button></p>}
+      {acts && chosen.value !== "" && <p><LockButton verb={lockVerb()} namespace={chosen.value} show={show} /></p>}
       <Weeks freezes={items} />
       <Section id="freezes" title={t().freezesNow} count={items.length}>
         <Notes of={freezes.data?.notes} />
@@ -46,6 +47,11 @@ export function Calendar() {
       {open && <Dialog verb={open.verb} of={{ namespace: open.namespace, kind: "", name: "" }} close={(done) => { show(undefined); if (done) act((count) => count + 1); }} />}
     </>
   );
+}
+
+function LockButton({ verb, about, namespace, show }: { verb: Verb; about?: string; namespace: string; show: (of: { verb: Verb; namespace: string }) => void }) {
+  const may = useResource<ActionList>("may-lock", { namespace });
+  return <ActButton verb={verb} may={may.data} about={[namespace, about].filter(Boolean).join("-")} press={() => show({ verb, namespace })} />;
 }
 
 function Activity({ of }: { of: Freeze }) {

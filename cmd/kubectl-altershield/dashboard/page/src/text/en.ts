@@ -53,7 +53,7 @@ export const en = {
   compare: "Compare", compareWith: (from: string, to: string) => `Compare ${from} with ${to}`, left1: "from", right1: "to", same: "No differences.", hidden: "Values that may be secret are not shown.",
 
   calendar: "Calendar", freezesNow: "Freezes", noFreezes: "There are no freezes.", active: "active", inactive: "not active", until: "Until", nextTime: "Next", parked: "Parked", action: "Action", name: "Name", lockKind: "lock", calendarKind: "calendar",
-  twoWeeks: "One week back, one week ahead", today: "now", unlock: "End the lock…", act: "Act", lock: "Freeze releases…",
+  twoWeeks: "One week back, one week ahead", today: "now", act: "Act",
 
   dora: "Delivery", doraHint: "The four keys from the records of releases, over 13 weeks, or since the first record. Failures are those that checks saw: compare the figures with themselves only.",
   frequency: "Deployment frequency", perWeek: "per week", failRate: "Change fail rate", recoveryTime: "Recovery time", leadTime: "Change lead time", week: (at: string) => `week of ${at}`,

@@ -52,7 +52,7 @@ export const zh: Dictionary = {
   compare: "比较", compareWith: (from, to) => `比较 ${from} 与 ${to}`, left1: "从", right1: "到", same: "没有差异。", hidden: "可能是机密的值不显示。",
 
   calendar: "日历", freezesNow: "冻结", noFreezes: "没有冻结。", active: "生效中", inactive: "未生效", until: "截止", nextTime: "下一次", parked: "扣住", action: "动作", name: "名称", lockKind: "锁", calendarKind: "日历",
-  twoWeeks: "前一周与后一周", today: "现在", unlock: "结束冻结…", act: "操作", lock: "冻结发布…",
+  twoWeeks: "前一周与后一周", today: "现在", act: "操作",
 
   dora: "交付", doraHint: "依据发布记录计算的四项指标，共 13 周，或自第一条记录起。失败只指检测发现的失败：这些数字只宜与自身比较。",
   frequency: "部署频率", perWeek: "每周", failRate: "变更失败率", recoveryTime: "恢复时长", leadTime: "变更前置时间", week: (at) => `${at} 起的一周`,
