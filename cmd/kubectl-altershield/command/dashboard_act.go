@@ -95,23 +95,27 @@ func (s *site) about(ready func(context.Context, view.Facts, dashboard.Ask) (*ac
 		if err != nil {
 			return nil, err
 		}
-		if err := isAt(facts, ask.From); err != nil {
+		if facts.Workload != nil {
+			present := decide.ReleaseOf(facts.Workload)
+			if err := isAt(facts, view.Side{Release: present.Number, Version: present.Version}, ask.From); err != nil {
+				return nil, err
+			}
+		}
+		prepared, err := ready(ctx, facts, ask)
+		if err != nil {
 			return nil, err
 		}
-		return ready(ctx, facts, ask)
+		// Without the workload, an approval is of the release of its record.
+		return prepared, isAt(facts, prepared.request.From, ask.From)
 	}
 }
 
 // isAt returns an error if a workload isn't at the release that the user was shown.
-func isAt(facts view.Facts, shown *view.Side) error {
-	if shown == nil || facts.Workload == nil {
-		return nil // without the workload, no verb does anything to it
-	}
-	present := decide.ReleaseOf(facts.Workload)
-	if *shown == (view.Side{Release: present.Number, Version: present.Version}) {
+func isAt(facts view.Facts, present view.Side, shown *view.Side) error {
+	if shown == nil || *shown == present {
 		return nil
 	}
-	return fmt.Errorf("%s is at release %d by now, so nothing was changed: look at it again (%w)", view.Argument(facts.Reference), present.Number, errOther)
+	return fmt.Errorf("%s is at release %d by now, so nothing was changed: look at it again (%w)", view.Argument(facts.Reference), present.Release, errOther)
 }
 
 // asShown returns an error if a batch or a lock isn't as the user was shown it.

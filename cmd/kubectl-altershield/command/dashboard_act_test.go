@@ -204,6 +204,23 @@ func TestAPageActsOnWhatItShowed(t *testing.T) {
 	}
 }
 
+func TestAPageApprovesTheReleaseThatItShowedWithoutTheWorkload(t *testing.T) {
+	for from, code := range map[string]int{
+		`{"release":7,"version":"` + version("49") + `"}`: 200, `{"release":6,"version":"` + version("a1") + `"}`: 409,
+	} {
+		g := NewWithT(t)
+		var noted []tried
+		funcs := writes(&noted)
+		funcs.Get = refuses("Deployment").Get
+		answered, body := newBenchWith(t, funcs, actObjects("approve")...).page("--read-only=false").call(http.MethodPost, "/api/act/approve", `{`+aboutWeb+`,"from":`+from+`,"dryRun":false}`)
+		g.Expect(answered).To(Equal(code), from+body)
+		if code == 409 {
+			g.Expect(body).To(HavePrefix(`{"reason":"Conflict","error":"deployment/web is at release 7 by now, so nothing was changed`))
+			g.Expect(noted).To(BeEmpty())
+		}
+	}
+}
+
 func TestAPageActsOnTheBatchOrTheLockThatItShowed(t *testing.T) {
 	for verb, says := range map[string]string{
 		"verdict":       "changepod/web--x--" + version("49") + "--x--1 has changed since it was shown, so nothing was changed: look at it again",
