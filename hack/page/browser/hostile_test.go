@@ -31,7 +31,7 @@ func views() map[string]string {
 
 func TestForbiddenPartsAreTold(t *testing.T) {
 	views := map[string][]string{
-		"":                             {"releases"},
+		"":                             {"releases", "freezes"},
 		releaseOfWeb:                   {"status", "pods", "history", "events", "policies", "why"},
 		"/calendar":                    {"freezes", "releases"},
 		"/dora":                        {"releases"},

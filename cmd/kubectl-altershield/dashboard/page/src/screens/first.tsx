@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { At, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../components/basic";
+import { At, Failure, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../components/basic";
 import { PodBar } from "../components/bar";
 import { Day } from "../components/day";
 import { Table, type Column } from "../components/table";
@@ -79,7 +79,12 @@ function Summary({ of }: { of: Release[] }) {
     ...parts.map(([state, text]) => (count(state) > 0 ? text(count(state)) : "")),
     ...active.slice(0, 3).map((freeze) => t().frozenUntil(shown(freeze.name), moment(Date.parse(freeze.until ?? "")))),
   ].filter((text) => text !== "");
-  return texts.length === 0 ? null : <ul class="summary">{texts.map((text) => <li>{text}</li>)}</ul>;
+  return (
+    <>
+      {texts.length > 0 && <ul class="summary">{texts.map((text) => <li>{text}</li>)}</ul>}
+      {freezes.error && <Failure what={t().freezesNow} error={freezes.error} again={freezes.again} />}
+    </>
+  );
 }
 
 function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
