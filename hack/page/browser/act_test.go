@@ -141,6 +141,9 @@ func TestDialogShowsWhyADryRunFails(t *testing.T) {
 	page.click(".actions button", "Roll back…")
 	page.click("dialog button", "Check")
 	page.shows("dialog [role=alert]", "admission webhook denied the request: release 5 is refused")
+	if text := page.text("dialog [role=alert]"); !strings.HasPrefix(text, "This failed:") {
+		t.Errorf("what failed is told by %q", text)
+	}
 	if acts := of.acts(); len(acts) != 1 || acts[0]["dryRun"] != true {
 		t.Errorf("the dialog sent %v, want one dry run", acts)
 	}

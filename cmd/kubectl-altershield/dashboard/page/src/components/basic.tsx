@@ -81,10 +81,11 @@ export function Notes({ of }: { of: Note[] | undefined }) {
   return <ul class="notes" role="note">{of.map((note) => <li><Mark shape="note" tone="warn" />{shown(noteOf(note))}</li>)}</ul>;
 }
 
-export function Failure({ what, error, again }: { what: string; error: Error; again?: () => void }) {
+// Failure tells that something can't be shown, or what else failed.
+export function Failure({ what, says, error, again }: { what?: string; says?: string; error: Error; again?: () => void }) {
   return (
     <p class="failure" role="alert">
-      <Mark shape="cross" tone="bad" />{t().failed(what)} <Text of={error.message} />
+      <Mark shape="cross" tone="bad" />{says ?? t().failed(what ?? "")} <Text of={error.message} />
       {again && <button onClick={again}>{t().retry}</button>}
     </p>
   );

@@ -50,7 +50,7 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
       <form onSubmit={(event) => { event.preventDefault(); if (phase === "form") void send(true); }}>
         {verb.fields.map((field) => <Input field={field} value={fields[field.name] ?? ""} fixed={isFixed} set={(value) => setFields({ ...fields, [field.name]: value })} />)}
         {verb.reason !== "none" && <Input field={{ name: "reason", required: verb.reason === "required" }} value={reason} fixed={isFixed} set={setReason} />}
-        {failure && <Failure what={t().asks[verb.name] ?? verb.name} error={failure} />}
+        {failure && <Failure says={t().actFailed} error={failure} />}
         {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} opened={opened} done={phase === "done"} heading={heading} />}
         <p class="line muted">{t().asCommand}</p>
         <Copy line={actOf(verb.name, of, fields, reason)} label={t().copyLine} />

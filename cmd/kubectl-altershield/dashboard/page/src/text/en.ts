@@ -74,6 +74,6 @@ export const en = {
   } as Record<string, string>,
   fields: { to: "Release to go back to", step: "Step", changePod: "Batch", pod: "Pod, or all", verdict: "Verdict", lock: "Name of the lock", for: "For how long", override: "What may be passed", reason: "Reason" } as Record<string, string>,
   choices: { "": "default", all: "all", pass: "pass", fail: "fail" } as Record<string, string>,
-  required: "required", preview: "Check", confirm: "Do it", cancel: "Cancel", close: "Close", edit: "Change", working: "Asking the API server…", wouldChange: "This would change", moved: (at: number, shown: number) => `The workload is at release ${at} by now, not at release ${shown}.`,
+  required: "required", preview: "Check", confirm: "Do it", cancel: "Cancel", close: "Close", edit: "Change", working: "Asking the API server…", actFailed: "This failed:", wouldChange: "This would change", moved: (at: number, shown: number) => `The workload is at release ${at} by now, not at release ${shown}.`,
   isChanged: "Done", warnings: "Warnings", asCommand: "The same with kubectl",
 };

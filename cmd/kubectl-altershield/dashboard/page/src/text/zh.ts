@@ -73,6 +73,6 @@ export const zh: Dictionary = {
   },
   fields: { to: "回到哪次发布", step: "步骤", changePod: "批次", pod: "Pod，或全部", verdict: "结论", lock: "冻结的名称", for: "时长", override: "可以越过什么", reason: "理由" },
   choices: { "": "默认", all: "全部", pass: "pass（通过）", fail: "fail（未通过）" },
-  required: "必填", preview: "检查", confirm: "执行", cancel: "取消", close: "关闭", edit: "修改", working: "正在询问 API Server…", wouldChange: "将会改变", moved: (at, shown) => `工作负载现在是发布 ${at}，不再是发布 ${shown}。`,
+  required: "必填", preview: "检查", confirm: "执行", cancel: "取消", close: "关闭", edit: "修改", working: "正在询问 API Server…", actFailed: "操作失败：", wouldChange: "将会改变", moved: (at, shown) => `工作负载现在是发布 ${at}，不再是发布 ${shown}。`,
   isChanged: "已完成", warnings: "警告", asCommand: "等价的 kubectl 命令",
 };
