@@ -177,7 +177,7 @@ func goesBackHeld() []step {
 // goesBackSuspended is that of a denied release: Helm goes back to the one that failed, which changes nothing.
 func goesBackSuspended() []step {
 	return []step{
-		with(goBack, lasting), bad, commit("a bad release", "{"+image(2)+"}"), applied, release(2, suspend, ""),
+		with(goBack, lasting), commit("a bad release", "{"+image(2)+"}"), applied, release(2, success, "AllPodsPassed"), judged, release(2, suspend, ""),
 		commit("another one", "{"+image(3)+"}"), fails("has been rolled back due to rollback-on-failure"), still,
 		with(), commit("a repair with ignored-suspend", "{"+labelled+","+image(4)+"}"), applied, release(3, success, "AllPodsPassed"), like, still,
 	}

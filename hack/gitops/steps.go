@@ -93,6 +93,16 @@ func bad(a *app, _ context.Context) error {
 	return nil
 }
 
+// judged fails a pod by hand. A check that fails may hold the rollout before the tool has seen its end.
+func judged(a *app, ctx context.Context) error {
+	record, err := a.record(ctx)
+	if err != nil {
+		return err
+	}
+	a.tell("user", "fails the first batch")
+	return lab.JudgeBatch(ctx, a.lab.Kube, record, 1, appv1alpha1.VerdictUnpass, "by hand")
+}
+
 func failed(a *app, ctx context.Context) error { return a.phase(ctx, "Failed") }
 
 // passes makes an object without pods pass its check, which pods do by themselves.
