@@ -123,10 +123,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	parked := startFirst || pausesForFreeze(workload, seen, frozen)
 	waits := parked || pausesForFirst(workload, &status)
 	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
-	if frozen && seen.Current {
-		decision.Freeze = seen.Freeze.takenOver()
-	}
-	decision.Thaw = seen.Current && seen.Freeze.Parked != nil && !parked // the pods on the first nodes are replaced after that
+	decision.thaw(seen, frozen, parked)
 	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
 	decision.lookAtPace(&status, now)
 	decision.lookAgain(workload, &status, seen, frozen, first, now)

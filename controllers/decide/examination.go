@@ -77,8 +77,6 @@ func (e *examination) makeDuring(
 	if result.Verdict != appv1alpha1.CheckPass { // a source that is away later takes no verdict back
 		found = e.fallBack(check, found)
 	}
-	isAway := hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive ||
-		found.Verdict == appv1alpha1.CheckSkipped && result.Verdict != appv1alpha1.CheckPending
 	switch {
 	case result.Verdict == appv1alpha1.CheckFail:
 		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
@@ -86,12 +84,18 @@ func (e *examination) makeDuring(
 		}
 	case waits:
 		e.keepWaiting(result, mode, found)
-	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict, isAway: // what was inconclusive stays so
+	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict, isAway(check, result, found): // what was inconclusive stays so
 		result.Mode = mode
 	default:
 		e.conclude(result, mode, found)
 	}
 	return Sooner(found.Again, next)
+}
+
+// isAway reports whether what a check has found is only that its source, or its pods, are away by now.
+func isAway(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult, found checks.Finding) bool {
+	return hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive ||
+		found.Verdict == appv1alpha1.CheckSkipped && result.Verdict != appv1alpha1.CheckPending
 }
 
 // keepWaiting merges what a check for which pods wait found with its result: it can't tell yet, or for another reason, or its time is over.

@@ -85,12 +85,23 @@ func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
 // the mark stays.
 func (f *Freeze) takenOver() *appv1alpha1.Frozen {
 	parked, inForce := f.Parked, f.InForce
-	if parked == nil || inForce == nil || slices.Contains(parked.By, inForce.By) && parked.Concurrent == inForce.Concurrent {
+	if inForce == nil || slices.Contains(parked.By, inForce.By) && parked.Concurrent == inForce.Concurrent {
 		return nil
 	}
 	mark := inForce.Mark(parked.Release)
 	mark.By = append(mark.By, slices.DeleteFunc(slices.Clone(parked.By), func(by string) bool { return by == inForce.By })...)
 	return mark
+}
+
+// thaw removes the mark of a parked release that goes on, and renews that of one which another freeze has taken over.
+func (d *Decision) thaw(seen Observation, frozen, parked bool) {
+	if seen.Freeze.Parked == nil || !seen.Current {
+		return
+	}
+	d.Thaw = !parked // the pods on the first nodes are replaced after that
+	if frozen {
+		d.Freeze = seen.Freeze.takenOver()
+	}
 }
 
 // isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.

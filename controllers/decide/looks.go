@@ -129,7 +129,7 @@ func isOver(
 	if cantTell && !wasCleared && holds(policy, check) && isVerifying(&workload.Status) {
 		return false
 	}
-	decidesOnce := check.Job != nil || isAsynchronous(check) && !(cantTell && wasCleared)
+	decidesOnce := check.Job != nil || isAsynchronous(check) && (!cantTell || !wasCleared)
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }
 

@@ -85,10 +85,8 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 		if untilDone && status.IsDone() && !mayLag(facts, t.Clock.Since(begun), recordTime) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !nextLook(ctx, ticker.C(), nil) {
 			return ctx.Err()
-		case <-ticker.C():
 		}
 		fresh, err := cluster.refresh(ctx, facts)
 		if err == nil {

@@ -65,9 +65,6 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	if err != nil {
 		return err
 	}
-	if err := cluster.addMode(ctx, &facts); err != nil {
-		return err
-	}
 	awaited := awaitedOf(facts, number)
 	begun := t.Clock.Now()
 	limit := t.Clock.NewTimer(timeout)
@@ -134,7 +131,7 @@ func (c *cluster) lookAgain(ctx context.Context, facts view.Facts) (fresh view.F
 	return facts, false, err
 }
 
-// openNew connects, and finds a workload that may just have been created: one of a declared kind is known by its records alone.
+// openNew connects, and finds a workload, with the mode of its kind. It may just have been created: one of a declared kind is known by its records alone.
 func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (*cluster, view.Facts, error) {
 	cluster, err := t.connect()
 	if err != nil {
@@ -146,8 +143,11 @@ func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (
 	defer ticker.Stop()
 	for {
 		facts, err := cluster.find(ctx, name)
+		if err == nil {
+			return cluster, facts, cluster.addMode(ctx, &facts)
+		}
 		if absent := (missing{}); !errors.As(err, &absent) {
-			return cluster, facts, err
+			return nil, view.Facts{}, err
 		}
 		if !nextLook(ctx, ticker.C(), limit.C()) {
 			return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
