@@ -246,8 +246,7 @@ func (s *tab) press(keys string) {
 func (s *tab) click(selector, text string) {
 	s.t.Helper()
 	find := fmt.Sprintf("[...document.querySelectorAll(%q)].find((one) => one.innerText.includes(%q))", selector, text)
-	s.until(find)
-	eval[bool](s, find+".click() === undefined")
+	s.until("((one) => one && one.click() === undefined)(" + find + ")") // at once, as the page may show it anew in between
 }
 
 // violations returns the reports of the content security policy.

@@ -172,7 +172,7 @@ func TestPrintIsLightWhateverTheTheme(t *testing.T) {
 	page.shows("main", "shop/web", "image web: shop/web:1.8")
 	for range 3 {
 		page.media("print")
-		page.until(`getComputedStyle(document.querySelector("table")).backgroundColor === "rgb(255, 255, 255)" && getComputedStyle(document.querySelector(".muted")).color === "rgb(86, 97, 112)"`)
+		page.until(`document.querySelector("table") && document.querySelector(".muted") && getComputedStyle(document.querySelector("table")).backgroundColor === "rgb(255, 255, 255)" && getComputedStyle(document.querySelector(".muted")).color === "rgb(86, 97, 112)"`)
 		page.media("")
 		eval[bool](page, `document.querySelector(".theme").click() === undefined`)
 	}
