@@ -24,7 +24,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,8 +78,7 @@ func (r *Reconciler) labelPods(ctx context.Context, record *appv1alpha1.ChangeWo
 		label := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, appv1alpha1.LabelVersion, record.Spec.Reversion)
 		named := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 		err := r.Client.Patch(ctx, named, client.RawPatch(types.MergePatchType, label), client.DisableReadYourWritesConsistency)
-		isGone := apierrors.IsNotFound(err) && !scope.IsDenied(err)
-		if err != nil && !isGone && !scope.IsConflict(err) {
+		if err != nil && !scope.IsGone(err) && !scope.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("setting the version label of pod %s/%s: %w", pod.Namespace, pod.Name, err))
 		}
 	}

@@ -152,18 +152,10 @@ func TestReconcileOpensTheGateOfAPodWithoutARelease(t *testing.T) {
 // A StatefulSet gives a pod the name of the one before. The cache may show that one for longer, and the label counts also on a pod that isn't ready.
 func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 	g := NewWithT(t)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
-	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
-		*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
-	before := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "p-1", OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
-		Status: corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}},
-	}
+	before, others := finishedPod()
 	present := before.DeepCopy()
 	present.UID, present.Status = "p-2", corev1.PodStatus{Phase: "Pending"}
-	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, present).Build()
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(append(others, present)...).Build()
 	strict := interceptor.NewClient(kube, interceptor.Funcs{ // as the API server: a UID can't be changed
 		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			var stored corev1.Pod
@@ -184,6 +176,33 @@ func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 	var stored corev1.Pod
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(present), &stored)).To(Succeed())
 	g.Expect(stored.Labels).NotTo(HaveKey(finishedLabel))
+}
+
+func TestReconcileTellsThatAWebhookDeniesTheLabelWhateverItsCode(t *testing.T) {
+	g := NewWithT(t)
+	pod, others := finishedPod()
+	denying := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(append(others, pod)...).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Message: `admission webhook "labels.example.com" denied the request: no such team`}}
+		},
+	}).Build()
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: denying, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: denying}}
+	_, err := reconciler.Reconcile(t.Context(), pod)
+	g.Expect(err).To(MatchError(`labelling pod default/sleep-1-a as finished: admission webhook "labels.example.com" denied the request: no such team`))
+}
+
+// finishedPod returns a pod that finished, and what it belongs to.
+func finishedPod() (pod *corev1.Pod, others []client.Object) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+	pod = &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", UID: "p-1", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+		Status: corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}},
+	}
+	return pod, []client.Object{namespace, deployment, replicaSet}
 }
 
 func TestReconcileLeavesAGateAloneThatItCanNotJudge(t *testing.T) {

@@ -32,6 +32,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -60,7 +61,7 @@ func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string
 
 // unlessGone returns the error of a write to a pod, nil if that is gone.
 func unlessGone(err error, doing string, pod *corev1.Pod) error {
-	if client.IgnoreNotFound(err) == nil {
+	if err == nil || scope.IsGone(err) {
 		return nil
 	}
 	return fmt.Errorf("%s pod %s/%s: %w", doing, pod.Namespace, pod.Name, err)

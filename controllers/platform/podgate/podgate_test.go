@@ -96,13 +96,18 @@ func TestOpen(t *testing.T) {
 	t.Run("a denial is an error", func(t *testing.T) {
 		g := NewWithT(t)
 		pod := create(g, "denied", gated)
-		denied := interceptor.NewClient(kube, interceptor.Funcs{
-			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-				return apierrors.NewForbidden(corev1.Resource("pods"), "denied", errors.New("a policy denies it"))
-			},
-		})
-		g.Expect(podgate.Open(t.Context(), denied, pod, "release 4, step 1/3", testkit.Now())).To(MatchError(SatisfyAll(
-			HavePrefix("opening the gate of pod "+namespace+"/denied: "), HaveSuffix("a policy denies it"))))
+		for says, denial := range map[string]error{
+			"a policy denies it": apierrors.NewForbidden(corev1.Resource("pods"), "denied", errors.New("a policy denies it")),
+			"no such team":       &apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Message: `admission webhook "gates.example.com" denied the request: no such team`}},
+		} {
+			denied := interceptor.NewClient(kube, interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return denial
+				},
+			})
+			g.Expect(podgate.Open(t.Context(), denied, pod, "release 4, step 1/3", testkit.Now())).To(MatchError(SatisfyAll(
+				HavePrefix("opening the gate of pod "+namespace+"/denied: "), HaveSuffix(says))))
+		}
 	})
 	t.Run("a conflict is an error, as the gate is still closed", func(t *testing.T) {
 		g := NewWithT(t)

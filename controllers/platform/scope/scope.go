@@ -168,5 +168,8 @@ func LacksPermission(err error) bool {
 	return apierrors.IsForbidden(err) && !isDeniedByAdmission(err) && strings.Contains(err.Error(), " cannot ")
 }
 
+// IsGone reports whether the object of a write is gone. Another webhook may deny with that code, too.
+func IsGone(err error) bool { return apierrors.IsNotFound(err) && !IsDenied(err) }
+
 // IsConflict reports whether an object has changed since it was read, so that another attempt may succeed at once.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }

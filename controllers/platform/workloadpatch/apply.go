@@ -47,7 +47,7 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, kind w
 	switch {
 	case err == nil:
 		return true, nil
-	case apierrors.IsNotFound(err) && !scope.IsDenied(err):
+	case scope.IsGone(err):
 		return false, nil
 	}
 	refused := fmt.Errorf("patching %s %s: %w", name, key, err)
