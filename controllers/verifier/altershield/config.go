@@ -53,7 +53,7 @@ type Config struct {
 // Bind defines the flags that fill the configuration.
 func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.Address, "altershield-address", "",
-		"URL of AlterShield Server, which verifies releases. Empty: no server is used, and every batch passes.")
+		"URL of AlterShield Server, which verifies releases. Empty: only VerificationPolicies check releases.")
 	flags.StringVar(&c.Platform, "altershield-platform", "kubernetes",
 		"Name of the operator (platform) at AlterShield Server, at most 32 bytes.")
 	flags.StringVar(&c.TokenFile, "altershield-token-file", "",
