@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package webhooks implements the admission of Deployments. The mutating webhook stamps releases. The validating webhook denies
-// releases of suspended Deployments and of quarantined versions.
+// Package webhooks implements the admission of workloads, and of the operator's own kinds. The mutating webhook stamps releases, and holds those
+// that are frozen or in steps. The validating webhook denies releases of suspended workloads and of quarantined versions.
 package webhooks
 
 import (

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package pod labels pods that completed their release.
+// Package pod labels pods that completed their release, and opens the gates of those whose workload has no release.
 package pod
 
 import (
