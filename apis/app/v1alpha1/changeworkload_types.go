@@ -32,10 +32,10 @@ type ChangeWorkloadSpec struct {
 	// changeWorkloadId is the object's own name.
 	// +kubebuilder:validation:MaxLength=253
 	ChangeWorkloadID string `json:"changeWorkloadId"`
-	// serviceName is the full name of the Deployment.
+	// serviceName is the full name of the workload.
 	// +kubebuilder:validation:MaxLength=253
 	ServiceName string `json:"serviceName"`
-	// appName is the full name of the Deployment.
+	// appName is the full name of the workload.
 	// +kubebuilder:validation:MaxLength=253
 	AppName string `json:"appName"`
 	// workloadRef is the workload that was released. Records from before v0.2 have none: their workload is the Deployment named
@@ -45,7 +45,7 @@ type ChangeWorkloadSpec struct {
 	// reversion is the release version: the value of the version label, 32 hex digits.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Reversion string `json:"reversion"`
-	// release numbers the releases of the Deployment, from 1. It increases when the same version is released again, which
+	// release numbers the releases of the workload, from 1. It increases when the same version is released again, which
 	// repeats the check.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1
@@ -185,8 +185,8 @@ type ChangeWorkloadStatus struct {
 	// updateTimeUnix is updateTime in Unix seconds.
 	// +optional
 	UpdateTimeUnix int64 `json:"updateTimeUnix,omitempty"`
-	// verifiedVersions lists earlier versions of the Deployment that reached Success, newest first, at most ten. A suspended
-	// Deployment may go back to them.
+	// verifiedVersions lists earlier versions of the workload that reached Success, newest first, at most ten. A suspended
+	// workload may go back to them.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
@@ -232,7 +232,7 @@ type ChangeWorkloadStatus struct {
 
 // PodCounts counts the pods of a release.
 type PodCounts struct {
-	// desired is the number of replicas of the Deployment.
+	// desired is the number of pods that the workload wants, or of what is checked in their place.
 	// +optional
 	Desired int32 `json:"desired"`
 	// preparing is the number of finished pods that wait for their batch.
@@ -275,7 +275,7 @@ type FrozenRelease struct {
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
-// ChangeWorkload is one release of a Deployment: a version of its pod template and the checks of the pods that run it.
+// ChangeWorkload is one release of a workload: a version of its pod template, or of the fields that its kind declares, and the checks of it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -21,12 +21,12 @@ const (
 	// ConditionVerified on a ChangeWorkload or ChangePod is True when every pod passed, False when one failed, and Unknown
 	// before that.
 	ConditionVerified = "Verified"
-	// ConditionSuspended on a ChangeWorkload is True while its failed pods block further releases of the Deployment.
+	// ConditionSuspended on a ChangeWorkload is True while its failed pods block further releases of the workload.
 	ConditionSuspended = "Suspended"
 	// ConditionOrdered on a ChangeWorkload is True once AlterShield Server has the change order of the release, False if it
 	// refused the order, and Unknown while the server is unreachable.
 	ConditionOrdered = "Ordered"
-	// ConditionRolledBack on a ChangeWorkload is True if the Deployment went back from this release. Its reasons are the values
+	// ConditionRolledBack on a ChangeWorkload is True if the workload went back from this release. Its reasons are the values
 	// of RollbackReason.
 	ConditionRolledBack = "RolledBack"
 	// ConditionParked of a ChangeWorkload is true while its release is parked. The reason is that of the park, a RollbackReason.
@@ -69,7 +69,7 @@ const (
 	ReasonKindNotObserved = "KindNotObserved"
 	// ReasonBaseline means that the rollout was already complete when the workload was first observed, so that the release is not checked.
 	ReasonBaseline = "Baseline"
-	// ReasonNoReplicas means that the Deployment is scaled to zero. The release is checked once it is scaled up.
+	// ReasonNoReplicas means that the workload is scaled to zero. The release is checked once it is scaled up.
 	ReasonNoReplicas = "NoReplicas"
 	// ReasonAllPodsPassed means that every desired pod finished and passed.
 	ReasonAllPodsPassed = "AllPodsPassed"
@@ -191,13 +191,13 @@ const (
 
 // Reasons of Events.
 const (
-	// EventReleaseRecorded on a Deployment reports the start of a release, with its author and changes.
+	// EventReleaseRecorded on a workload reports the start of a release, with its author and changes.
 	EventReleaseRecorded = "ReleaseRecorded"
-	// EventReleaseNotRecorded on a Deployment reports that its release can't be recorded, so it is not checked.
+	// EventReleaseNotRecorded on a workload reports that its release can't be recorded, so it is not checked.
 	EventReleaseNotRecorded = "ReleaseNotRecorded"
-	// EventReleaseRolledBack on a Deployment reports a rollback and its reason.
+	// EventReleaseRolledBack on a workload reports a rollback and its reason.
 	EventReleaseRolledBack = "ReleaseRolledBack"
-	// EventReleaseNotRolledBack on a Deployment reports an obstacle to a rollback, automatic or requested.
+	// EventReleaseNotRolledBack on a workload reports an obstacle to a rollback, automatic or requested.
 	EventReleaseNotRolledBack = "ReleaseNotRolledBack"
 	// EventReleaseParked on a workload reports that its release is parked.
 	EventReleaseParked = "ReleaseParked"
@@ -207,24 +207,24 @@ const (
 	EventPodDeleted = "PodDeleted"
 	// EventPodNotDeleted on a workload reports that the operator could not delete one of its pods.
 	EventPodNotDeleted = "PodNotDeleted"
-	// EventStuckAfterUnusable on a Deployment reports an unusable value of AnnotationStuckAfter.
+	// EventStuckAfterUnusable on a workload reports an unusable value of AnnotationStuckAfter.
 	EventStuckAfterUnusable = "StuckAfterUnusable"
-	// EventReleaseRefused on a Deployment reports the denial of a quarantined version.
+	// EventReleaseRefused on a workload reports the denial of a quarantined version.
 	EventReleaseRefused = "ReleaseRefused"
-	// EventHistoryNotKept on a Deployment reports that the template of a verified release could not be kept.
+	// EventHistoryNotKept on a workload reports that the template of a verified release could not be kept.
 	EventHistoryNotKept = "HistoryNotKept"
 	// EventRecordNotWritten on a workload reports that the ChangeRecord of a release could not be written.
 	EventRecordNotWritten = "RecordNotWritten"
 	// EventWorkloadNotWritten on a workload reports that the API server denied what the operator writes to it to suspend, hold or go on with a
 	// release.
 	EventWorkloadNotWritten = "WorkloadNotWritten"
-	// EventReleaseSucceeded on a Deployment reports that the release is verified.
+	// EventReleaseSucceeded on a workload reports that the release is verified.
 	EventReleaseSucceeded = "ReleaseSucceeded"
-	// EventReleaseSuspended on a Deployment reports that a pod failed and further releases are denied.
+	// EventReleaseSuspended on a workload reports that a pod failed and further releases are denied.
 	EventReleaseSuspended = "ReleaseSuspended"
-	// EventRolloutHeld on a Deployment reports that the rollout of a suspended release was paused: no further pod is replaced.
+	// EventRolloutHeld on a workload reports that the rollout of a suspended release was paused: no further pod is replaced.
 	EventRolloutHeld = "RolloutHeld"
-	// EventRolloutResumed on a Deployment reports that the operator ended its pause.
+	// EventRolloutResumed on a workload reports that the operator ended its pause.
 	EventRolloutResumed = "RolloutResumed"
 	// EventFirstNodesPassed on a DaemonSet reports that the pods on the first nodes of its release passed, so the rollout goes on.
 	EventFirstNodesPassed = "FirstNodesPassed"
@@ -256,13 +256,13 @@ const (
 	EventTrialDenied = "TrialDenied"
 	// EventPodsFailed on a workload reports a failed pod while blocking is off, or while its kind is observed.
 	EventPodsFailed = "PodsFailed"
-	// EventSuspensionIgnored on a Deployment reports a release that passed a suspension, and its author.
+	// EventSuspensionIgnored on a workload reports a release that passed a suspension, and its author.
 	EventSuspensionIgnored = "SuspensionIgnored"
-	// EventIgnoredSuspendRemoved on a Deployment reports that the label ignored-suspend was removed, since nothing is suspended.
+	// EventIgnoredSuspendRemoved on a workload reports that the label ignored-suspend was removed, since nothing is suspended.
 	EventIgnoredSuspendRemoved = "IgnoredSuspendRemoved"
-	// EventOrderRefused on a Deployment reports that AlterShield Server refused the change order, so the release is not checked.
+	// EventOrderRefused on a workload reports that AlterShield Server refused the change order, so the release is not checked.
 	EventOrderRefused = "OrderRefused"
-	// EventServerUnavailable on a Deployment reports that AlterShield Server didn't accept the change order, which is sent again.
+	// EventServerUnavailable on a workload reports that AlterShield Server didn't accept the change order, which is sent again.
 	EventServerUnavailable = "ServerUnavailable"
 	// EventBatchNotChecked on a ChangeWorkload reports a batch that was not checked, the reason, and whether it counts as passed.
 	EventBatchNotChecked = "BatchNotChecked"

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package v1alpha1 holds the API of AlterShield Operator: ChangeWorkload (one release of a workload), ChangePod (one
-// batch of its pods under check) and OpsConfigInfo (one setting of the operator), and its labels and annotations.
+// Package v1alpha1 holds the API of AlterShield Operator: its kinds, such as ChangeWorkload (one release of a workload) and ChangePod (one
+// batch of its pods under check), and its labels and annotations.
 //
 // +kubebuilder:object:generate=true
 // +groupName=app.ops.cloud.alipay.com

@@ -36,7 +36,7 @@ type IgnoredSuspend struct {
 	Release int64 `json:"release"`
 }
 
-// IgnoredSuspendOf returns the record in the annotations of a Deployment.
+// IgnoredSuspendOf returns the record in the annotations of a workload.
 func IgnoredSuspendOf(annotations map[string]string) (record IgnoredSuspend, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationIgnoredSuspendBy]), &record)
 	if err != nil || record.User == "" || !isWritable(record.Time.Time) {

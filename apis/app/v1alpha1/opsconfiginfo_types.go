@@ -20,7 +20,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // The settings of the operator: the name of the OpsConfigInfo in the operator's namespace, and its type.
 const (
-	// ConfigBlocking decides whether a failed pod suspends its Deployment.
+	// ConfigBlocking decides whether a failed pod suspends its workload.
 	ConfigBlocking = "blocking"
 	// TypeBlocking is the type of ConfigBlocking.
 	TypeBlocking = "isBlockingUp"
@@ -74,7 +74,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'isBranch' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$'))",message="content must be a whole number from 1 to 500 while isBranch is enabled: the number of pods in a batch"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isStuckRollback', 'isRefusal'] && self.enable) || (has(self.content) && self.content.matches('^[1-9][0-9]{0,4}[smh]$'))",message="content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h while isStuckRollback or isRefusal is enabled"
-// +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
+// +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each workload"
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'isChangeRecords' && self.enable) || (has(self.content) && self.content.matches('^([1-9][0-9]{0,2}|1000)$'))",message="content must be a whole number from 1 to 1000 while isChangeRecords is enabled: how many ChangeRecords are kept of each workload"
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'isRecordDays' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-3][0-9][0-9]|400)$'))",message="content must be a whole number from 1 to 400 while isRecordDays is enabled: for how many days ChangeRecords are kept"
 type OpsConfigInfoSpec struct {
@@ -88,7 +88,7 @@ type OpsConfigInfoSpec struct {
 	// +optional
 	Enable bool `json:"enable"`
 	// content is the value of the setting, if it has one: the number of pods in a batch for isBranch, a duration such as 2m
-	// for isStuckRollback and isRefusal, the number kept of each Deployment for isTemplateHistory, isReleaseHistory and isChangeRecords, a number
+	// for isStuckRollback and isRefusal, the number kept of each workload for isTemplateHistory, isReleaseHistory and isChangeRecords, a number
 	// of days for isRecordDays.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

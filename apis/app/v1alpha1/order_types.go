@@ -31,15 +31,15 @@ const (
 	OrderRefused OrderState = "Refused"
 	// OrderSuccess closes an order whose release was verified.
 	OrderSuccess OrderState = "SUCCESS"
-	// OrderRollback closes an order whose Deployment went back to a verified version.
+	// OrderRollback closes an order whose workload went back to a verified version.
 	OrderRollback OrderState = "ROLLBACK"
-	// OrderCancel closes an order whose release was superseded, or whose Deployment was deleted.
+	// OrderCancel closes an order whose release was superseded, or whose workload was deleted.
 	OrderCancel OrderState = "CANCEL"
 )
 
 // ChangeOrder is the change order of one release.
 type ChangeOrder struct {
-	// bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<deployment>/<hash>/<release>. It is never
+	// bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<workload>/<hash>/<release>. It is never
 	// reused.
 	// +kubebuilder:validation:MaxLength=128
 	BizExecOrderID string `json:"bizExecOrderId"`

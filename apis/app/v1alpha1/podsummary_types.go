@@ -20,7 +20,7 @@ import "k8s.io/apimachinery/pkg/types"
 
 // PodSummary identifies one pod and, once it was checked, has its verdict.
 type PodSummary struct {
-	// app is the application, which is the name of the Deployment.
+	// app is the application, which is the name of the workload.
 	// +optional
 	App string `json:"app,omitempty"`
 	// hostName is the host name inside the pod.

@@ -41,13 +41,13 @@ const (
 // maxRollbackMessage is the maximum length of a message in the CRD.
 const maxRollbackMessage = 512
 
-// Rollback records the rollback of a Deployment from a release to an earlier version.
+// Rollback records the rollback of a workload from a release to an earlier version.
 type Rollback struct {
-	// version is the version that the Deployment left.
+	// version is the version that the workload left.
 	Version string `json:"version"`
-	// release is the number of the release that the Deployment left.
+	// release is the number of the release that the workload left.
 	Release int64 `json:"release"`
-	// to is the version to which the Deployment went back.
+	// to is the version to which the workload went back.
 	To string `json:"to"`
 	// toRelease is the number of the release that the rollback made.
 	ToRelease int64 `json:"toRelease"`
@@ -87,7 +87,7 @@ func (r *Rollback) IsSound() bool {
 	return known && !r.Time.IsZero() && len(r.Message) <= maxRollbackMessage
 }
 
-// RollbacksOf returns the rollbacks in the annotations of a Deployment, newest first. It leaves out those whose times would be
+// RollbacksOf returns the rollbacks in the annotations of a workload, newest first. It leaves out those whose times would be
 // unreadable once written again: one of them would make the whole list unreadable.
 func RollbacksOf(annotations map[string]string) []Rollback {
 	var rollbacks []Rollback
@@ -133,7 +133,7 @@ type ReleaseRecord struct {
 	Computed string `json:"computed,omitempty"`
 }
 
-// Ended is what a release ended on its Deployment.
+// Ended is what a release ended on its workload.
 //
 // +kubebuilder:object:generate=false
 type Ended struct {
@@ -148,7 +148,7 @@ type Ended struct {
 	PauseReason string `json:"pauseReason,omitempty"`
 }
 
-// ReleaseRecordOf returns the record in the annotations of a Deployment.
+// ReleaseRecordOf returns the record in the annotations of a workload.
 func ReleaseRecordOf(annotations map[string]string) (record ReleaseRecord, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationReleasedBy]), &record)
 	if err != nil || record.User == "" || !isWritable(record.Time.Time) {

@@ -21,17 +21,18 @@ package v1alpha1
 
 // Labels.
 const (
-	// LabelOptIn on a Namespace puts its Deployments under change control. Written by users.
+	// LabelOptIn on a Namespace puts its workloads under change control: those of the kinds in the mode Enforce. Written by users.
 	LabelOptIn = "admission-webhook-altershield"
 	// OptInEnabled is the value of LabelOptIn that opts a namespace in.
 	OptInEnabled = "enabled"
 
-	// LabelVersion holds the release version, 32 hex digits, on a Deployment and on its pod template, and so on its
-	// ReplicaSets and Pods. ChangeWorkloads and ChangePods carry it as well. Written by the mutating webhook.
+	// LabelVersion holds the release version, 32 hex digits, on a workload and on its pod template, and so on its Pods and what
+	// it controls them through. ChangeWorkloads and ChangePods carry it as well. Written by the mutating webhook; on the Pods of a kind with the
+	// identity Revision by the ChangeWorkload reconciler.
 	LabelVersion = "admission-webhook-altershield.antgroup.com/version"
 
-	// LabelDefenseStatus on a Deployment means that the ChangeWorkload of its current release exists. Written by the
-	// Deployment reconciler, dropped by the mutating webhook when a release begins.
+	// LabelDefenseStatus on a workload means that the ChangeWorkload of its current release exists. Written by the
+	// workload reconciler, dropped by the mutating webhook when a release begins.
 	LabelDefenseStatus = "altershield.defense.antgroup.com/defense-status"
 	// DefenseStatusProcessed is the only value of LabelDefenseStatus.
 	DefenseStatusProcessed = "processed"
@@ -40,17 +41,17 @@ const (
 	// "Finished Label"). Written by the Pod reconciler.
 	LabelOperateFinished = "altershield.defense.antgroup.com/operate-finished"
 
-	// LabelSuspend on a Deployment holds the time of its suspension, in Unix seconds. While it is set, releases are denied.
+	// LabelSuspend on a workload holds the time of its suspension, in Unix seconds. While it is set, releases are denied.
 	// Written by the ChangeWorkload reconciler.
 	LabelSuspend = "altershield.defense.antgroup.com/suspend"
 
-	// LabelIgnoredSuspend on a Deployment lets one release through a suspension. Written by users; removed by the mutating
-	// webhook when it admits that release, or by the Deployment reconciler, once per release, if nothing is suspended.
+	// LabelIgnoredSuspend on a workload lets one release through a suspension. Written by users; removed by the mutating
+	// webhook when it admits that release, or by the workload reconciler, once per release, if nothing is suspended.
 	LabelIgnoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
 	// IgnoredSuspendTrue is the value of LabelIgnoredSuspend that has an effect.
 	IgnoredSuspendTrue = "true"
 
-	// LabelDeploymentName names the Deployment on ChangeWorkloads and ChangePods. A name of more than 63 characters is
+	// LabelDeploymentName names the Deployment on its ChangeWorkloads and ChangePods. A name of more than 63 characters is
 	// shortened; the spec has the full name. Written by their creators.
 	LabelDeploymentName = "app.kubernetes.io/deployment-name"
 
@@ -79,40 +80,40 @@ const (
 
 // Annotations.
 const (
-	// AnnotationRelease numbers the releases of a Deployment from 1. It distinguishes two releases of the same version
+	// AnnotationRelease numbers the releases of a workload from 1. It distinguishes two releases of the same version
 	// (A, B, A). Written by the mutating webhook.
 	AnnotationRelease = "altershield.defense.antgroup.com/release"
 
-	// AnnotationIgnoredSuspendBy on a Deployment holds an IgnoredSuspend in JSON: the last release that passed a suspension.
+	// AnnotationIgnoredSuspendBy on a workload holds an IgnoredSuspend in JSON: the last release that passed a suspension.
 	// Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
 
-	// AnnotationIgnoredSuspendRemoved on a Deployment holds the number of the release at which LabelIgnoredSuspend was removed
-	// unused. It is not removed again before the next release, even if a client sets it repeatedly. Written by the Deployment
+	// AnnotationIgnoredSuspendRemoved on a workload holds the number of the release at which LabelIgnoredSuspend was removed
+	// unused. It is not removed again before the next release, even if a client sets it repeatedly. Written by the workload
 	// reconciler, and by the mutating webhook with a release.
 	AnnotationIgnoredSuspendRemoved = "altershield.defense.antgroup.com/ignored-suspend-removed"
 
-	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: the author and the changes of its current release.
+	// AnnotationReleasedBy on a workload holds a ReleaseRecord in JSON: the author and the changes of its current release.
 	// Written by the mutating webhook.
 	AnnotationReleasedBy = "altershield.defense.antgroup.com/released-by"
 
 	// AnnotationRollback on a workload requests a rollback: RollbackNewest, or the version to go back to; or a park: RollbackPark.
-	// Written by users, removed by the rollback controller.
+	// Written by users, and by the ChangeWorkload reconciler for a ReleasePolicy; removed by the rollback controller.
 	AnnotationRollback = "altershield.defense.antgroup.com/rollback"
 	// RollbackNewest requests the newest verified version other than the current one.
 	RollbackNewest = "true"
 	// RollbackPark requests that the release is parked: its rollout is held and its pods come back with the earlier template.
 	RollbackPark = "park"
-	// AnnotationRollbackBy on a Deployment holds the name of the user who wrote AnnotationRollback. Written by the mutating
-	// webhook, removed with AnnotationRollback.
+	// AnnotationRollbackBy on a workload holds the name of the user who wrote AnnotationRollback, or of the ReleasePolicy. Written by the mutating
+	// webhook, or with AnnotationRollback by the ChangeWorkload reconciler; removed with AnnotationRollback.
 	AnnotationRollbackBy = "altershield.defense.antgroup.com/rollback-by"
 	// RollbackByPolicy precedes the name of the ReleasePolicy that requested a rollback, in place of a user.
 	RollbackByPolicy = "ReleasePolicy "
-	// AnnotationRollbacks on a Deployment holds a JSON list of Rollback, newest first, one for each version that was rolled
+	// AnnotationRollbacks on a workload holds a JSON list of Rollback, newest first, one for each version that was rolled
 	// back. Written by the operator with each rollback.
 	AnnotationRollbacks = "altershield.defense.antgroup.com/rollbacks"
 
-	// AnnotationStuckAfter on a Deployment overrides the setting ConfigStuckRollback: how long its pods may take to run before
+	// AnnotationStuckAfter on a workload overrides the setting ConfigStuckRollback: how long its pods may take to run before
 	// its release is rolled back, as a Go duration; 0 means never. Written by users.
 	AnnotationStuckAfter = "altershield.defense.antgroup.com/stuck-after"
 
@@ -132,9 +133,9 @@ const (
 	// suspended at its creation. Written by the mutating webhook.
 	AnnotationRefused = "altershield.defense.antgroup.com/refused"
 
-	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, which distinguishes its
+	// AnnotationHeld on a workload holds the number of the release whose rollout the operator paused, which distinguishes its
 	// pause from a user's. HeldOverridden follows the number once a user has resumed that rollout. Written by the ChangeWorkload
-	// reconciler, dropped by the mutating webhook when a release begins.
+	// reconciler, and by the mutating webhook for a release that it holds from its beginning; dropped by the webhook when a release begins.
 	AnnotationHeld = "altershield.defense.antgroup.com/held"
 	// AnnotationHeldFrom on a workload holds, in JSON, the fields that the operator overwrote to hold its rollout; none where the
 	// kind needs none to let it go on. Written and removed with AnnotationHeld.
@@ -143,12 +144,14 @@ const (
 	// a time. Written by the rollback controller, dropped by the mutating webhook when a release begins.
 	AnnotationParked = "altershield.defense.antgroup.com/parked"
 	// AnnotationFrozen on a workload holds a Frozen in JSON: its release waits for the end of a ChangeFreeze. Written by the mutating
-	// webhook with the release, or by the ChangeWorkload reconciler when it holds a release under way; removed by that reconciler.
+	// webhook with the release, or by the ChangeWorkload reconciler when it holds a release under way; removed by that reconciler, and by the
+	// webhook where a user ends the pause of a release in steps.
 	AnnotationFrozen = "altershield.defense.antgroup.com/frozen"
 	// AnnotationBreakGlass on a workload holds a BreakGlassMark in JSON: its release passed by a BreakGlass. Written by the mutating webhook.
 	AnnotationBreakGlass = "altershield.defense.antgroup.com/break-glass"
 	// AnnotationPaced on a workload holds a Paced in JSON: its release is rolled out in steps. Written by the mutating webhook with the
-	// release, removed by the ChangeWorkload reconciler at the end of the steps.
+	// release, and when a user changes a field that the steps keep; by the ChangeWorkload reconciler when it pauses the rollout at a step, and
+	// removed by it at the end of the steps.
 	AnnotationPaced = "altershield.defense.antgroup.com/paced"
 	// AnnotationGoOn on a workload lets its paced release go on: <release>:<step>, or <release>:all. Written by users.
 	AnnotationGoOn = "altershield.defense.antgroup.com/go-on"
@@ -168,8 +171,8 @@ const (
 	// AnnotationCommitTime on a workload is when the commit was made that its release deploys, in RFC 3339. The lead time is measured from it.
 	// Written by users, with the release.
 	AnnotationCommitTime = "altershield.defense.antgroup.com/commit-time"
-	// AnnotationGateOpened on a pod holds the time at which its scheduling gate was removed, in Unix seconds. Written by the
-	// ChangeWorkload reconciler.
+	// AnnotationGateOpened on a pod holds the time at which its scheduling gate was removed, in Unix seconds. Written by what
+	// opens the gate, with the removal.
 	AnnotationGateOpened = "altershield.defense.antgroup.com/gate-opened"
 	// PodGate is the name of the scheduling gate, and the condition type of the readiness gate, of pods of a paced release.
 	PodGate = "altershield.defense.antgroup.com/verified"
