@@ -126,7 +126,7 @@ func TestFields(t *testing.T) {
 		{"`spec.countThreshold`", "`integer`", "countThreshold is the number of finished pods that form a batch. Default: `1`."},
 		{"`status.defenseCheckPassPods`", "`[]PodSummary`", "defenseCheckPassPods lists pods that passed."},
 		{"`status.order.bizExecOrderId`", "`string`",
-			"bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<deployment>/<hash>/<release>. It is never reused."},
+			"bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<workload>/<hash>/<release>. It is never reused."},
 	} {
 		if !slices.ContainsFunc(tables["ChangeWorkload"], func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("%q is not among %q", want, tables["ChangeWorkload"])
