@@ -103,12 +103,12 @@ func (m marks) name(by author, release int64) (naming, error) {
 	if record, found := appv1alpha1.ReleaseRecordOf(m.annotations); found && record.Release == release {
 		began = cmp.Or(record.Computed, record.Version)
 	}
-	named := naming{version: version, computed: began}
+	named := naming{version: version}
 	if made != nil && began == version && (made.Unstamped || m.templateLabel(appv1alpha1.LabelVersion) == made.To) {
 		named.version, named.unstamped = made.To, made.Unstamped
 	}
-	if named.computed == named.version {
-		named.computed = ""
+	if began != named.version {
+		named.computed = began
 	}
 	return named, err
 }

@@ -325,7 +325,7 @@ func TestDecideLetsFurtherBatchesPassByTheOnlyVerdictOfACheck(t *testing.T) {
 	}
 }
 
-// A script that could not tell before the end of a bake is asked about again: else nobody would know then what it said.
+// A script that could not tell before the end of a bake is asked about again: what it says at its end would be lost otherwise.
 func TestDecideAsksForTheEndOfAScriptAgainWhilePodsMayWaitForIt(t *testing.T) {
 	const isLate, isInterrupted = "shop/web smoke: Enforce Inconclusive JobTimedOut late", "shop/web smoke: Enforce Inconclusive JobInterrupted evicted"
 	script := func(policy *appv1alpha1.VerificationPolicy) {

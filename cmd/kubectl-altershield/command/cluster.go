@@ -120,12 +120,10 @@ func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]
 
 // recordsAt lists ChangeWorkloads, and returns the version from which a watch goes on.
 func (c *cluster) recordsAt(ctx context.Context, options ...client.ListOption) (all []appv1alpha1.ChangeWorkload, version string, err error) {
-	err = eachPage(ctx, c, func() *appv1alpha1.ChangeWorkloadList { return &appv1alpha1.ChangeWorkloadList{} }, func(page *appv1alpha1.ChangeWorkloadList, isFirst bool) error {
-		if isFirst {
-			all = nil
-		}
-		all, version = append(all, page.Items...), page.ResourceVersion
-		return nil
+	fresh := func() *appv1alpha1.ChangeWorkloadList { return &appv1alpha1.ChangeWorkloadList{} }
+	all, _, err = listed(ctx, c, fresh, 0, func(page *appv1alpha1.ChangeWorkloadList) ([]appv1alpha1.ChangeWorkload, error) {
+		version = page.ResourceVersion
+		return page.Items, nil
 	}, options...)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing ChangeWorkloads: %w", err)

@@ -161,27 +161,21 @@ func (c *cluster) podsOf(ctx context.Context, facts view.Facts) (view.PodList, e
 	if present == nil {
 		return view.PodsOf(facts, nil), nil
 	}
-	err := eachPage(ctx, c, func() *appv1alpha1.ChangePodList { return &appv1alpha1.ChangePodList{} }, func(page *appv1alpha1.ChangePodList, isFirst bool) error {
-		if isFirst {
-			facts.Batches = nil
-		}
-		facts.Batches = append(facts.Batches, page.Items...)
-		return nil
+	batches := func() *appv1alpha1.ChangePodList { return &appv1alpha1.ChangePodList{} }
+	var err error
+	facts.Batches, _, err = listed(ctx, c, batches, 0, func(page *appv1alpha1.ChangePodList) ([]appv1alpha1.ChangePod, error) {
+		return page.Items, nil
 	}, client.InNamespace(facts.Namespace), client.MatchingLabels{appv1alpha1.LabelBatchOf: decide.BatchOfLabel(present.UID, present.Spec.Release)})
 	if err = noteLack(&facts, err, "changepods", view.LacksBatches); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the batches of %s: %w", present.Name, err)
 	}
-	var placed []view.Placed
-	err = eachPage(ctx, c, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList, isFirst bool) error {
-		if isFirst {
-			placed = nil
-		}
+	placed, _, err := listed(ctx, c, func() *corev1.PodList { return &corev1.PodList{} }, 0, func(page *corev1.PodList) (placed []view.Placed, _ error) {
 		for i := range page.Items {
 			if page.Items[i].DeletionTimestamp == nil {
 				placed = append(placed, view.PlacedOf(&page.Items[i]))
 			}
 		}
-		return nil
+		return placed, nil
 	}, client.InNamespace(facts.Namespace), podsOfRelease(facts, present))
 	if err = noteLack(&facts, err, "pods", view.LacksPods); err != nil {
 		return view.PodList{}, fmt.Errorf("listing the pods of %s: %w", view.Argument(facts.Reference), err)

@@ -19,7 +19,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,9 +71,6 @@ func partOf[T any](ctx context.Context, c *cluster, list client.ObjectList, righ
 	return read[T](ctx, c, list, query{right: right, options: options})
 }
 
-// errEnough ends a list at a page.
-var errEnough = errors.New("enough") //nolint:gochecknoglobals // compared by identity
-
 // read lists objects page by page. An error is kept beside what was read.
 func read[T any](ctx context.Context, c *cluster, list client.ObjectList, asked query) view.Part[T] {
 	var part view.Part[T]
@@ -86,23 +82,15 @@ func read[T any](ctx context.Context, c *cluster, list client.ObjectList, asked 
 		empty, _ := list.DeepCopyObject().(client.ObjectList)
 		return empty
 	}
-	err := eachPage(ctx, c, fresh, func(page client.ObjectList, isFirst bool) error {
-		if isFirst {
-			part.Items = nil
-		}
+	var err error
+	part.Items, part.More, err = listed(ctx, c, fresh, asked.most, func(page client.ObjectList) (values []T, _ error) {
 		items, err := meta.ExtractList(page)
-		if err != nil {
-			return err
-		}
 		for _, item := range items {
-			part.Items = append(part.Items, valueOf[T](item))
+			values = append(values, valueOf[T](item))
 		}
-		if part.More = page.GetContinue() != "" && asked.most > 0 && len(part.Items) >= asked.most; part.More {
-			return errEnough
-		}
-		return nil
+		return values, err
 	}, options...)
-	if err != nil && !part.More {
+	if err != nil {
 		part.Lacks, part.Failure, part.Absent = unreadable(err, asked.right)
 	}
 	return part

@@ -155,24 +155,20 @@ func (t *tool) parseTime(flag, text string, otherwise time.Time) (time.Time, err
 
 // changeRecords lists ChangeRecords with their hashes.
 func (c *cluster) changeRecords(ctx context.Context, options ...client.ListOption) ([]view.StoredRecord, error) {
-	var all []view.StoredRecord
 	fresh := func() *unstructured.UnstructuredList {
 		page := &unstructured.UnstructuredList{}
 		page.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecordList"))
 		return page
 	}
-	err := eachPage(ctx, c, fresh, func(page *unstructured.UnstructuredList, isFirst bool) error {
-		if isFirst {
-			all = nil
-		}
+	all, _, err := listed(ctx, c, fresh, 0, func(page *unstructured.UnstructuredList) (stored []view.StoredRecord, err error) {
 		for i := range page.Items {
 			record, hash, err := decide.DecodeRecord(&page.Items[i])
 			if err != nil {
-				return err
+				return nil, err
 			}
-			all = append(all, view.StoredRecord{ChangeRecord: record, Hash: hash})
+			stored = append(stored, view.StoredRecord{ChangeRecord: record, Hash: hash})
 		}
-		return nil
+		return stored, nil
 	}, options...)
 	if err != nil {
 		return nil, fmt.Errorf("listing ChangeRecords: %w", err)

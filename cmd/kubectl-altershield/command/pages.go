@@ -27,9 +27,12 @@ import (
 // pageSize is how many objects one request lists.
 const pageSize = 500
 
-// eachPage lists objects page by page, each page into a fresh list. A long list may outlive the version that it began with: then it begins anew,
-// once, and what was used of it is dropped at the page that is the first one.
-func eachPage[L client.ObjectList](ctx context.Context, c client.Reader, fresh func() L, use func(page L, isFirst bool) error, options ...client.ListOption) error {
+// listed lists objects page by page, each page into a fresh list, and returns what is kept of them: with a most other than 0 that of the pages until
+// so many are kept, and whether there are more. A long list may outlive the version that it began with: then it begins anew, once. What was kept
+// until an error is returned beside it.
+func listed[L client.ObjectList, T any](
+	ctx context.Context, c client.Reader, fresh func() L, most int, keep func(page L) ([]T, error), options ...client.ListOption,
+) (kept []T, more bool, err error) {
 	begunAnew := false
 	for next := ""; ; {
 		page := fresh()
@@ -39,13 +42,17 @@ func eachPage[L client.ObjectList](ctx context.Context, c client.Reader, fresh f
 			continue
 		}
 		if err != nil {
-			return err
+			return kept, false, err
 		}
-		if err := use(page, next == ""); err != nil {
-			return err
+		if next == "" {
+			kept = nil
 		}
-		if next = page.GetContinue(); next == "" {
-			return nil
+		found, err := keep(page)
+		if kept = append(kept, found...); err != nil {
+			return kept, false, err
+		}
+		if next = page.GetContinue(); next == "" || most > 0 && len(kept) >= most {
+			return kept, next != "", nil
 		}
 	}
 }
