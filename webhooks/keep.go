@@ -33,12 +33,11 @@ import (
 )
 
 // keep restores the fields that the operator writes to pace the present release, where an update that isn't a release changes them. The
-// mark of the pace takes the values of the update, which return when the pace ends. A release that is held for a failure isn't paced any
-// more once a user resumes it.
+// mark of the pace takes the values of the update, which return when the pace ends.
 func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *marks) (warnings []string, err error) {
 	paced := appv1alpha1.PacedOf(old.annotations, old.release().Number)
 	kind, ok := p.kind.(workload.Paced)
-	if paced == nil || !ok || old.hasFailed() {
+	if paced == nil || !ok || !p.keeps(old, stamped) {
 		return nil, nil
 	}
 	unpaced, err := applied(old.object, old.undo(paced, string(paced.From), isPausedBy(paced)))
@@ -79,6 +78,13 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s/%s --namespace %s --overwrite %s ends the pace once no approval is missing",
 		phrase, p.progress(ctx, old), strings.Join(fields, " and "), workload.Argument(p.kind), old.object.GetName(), old.object.GetNamespace(),
 		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
+}
+
+// keeps reports whether the fields of a paced release are kept. One that is held for a failure isn't paced any more once a user resumes it, by a
+// partition for example. A strategy resumes nothing: it is kept, as the release goes on in steps once the verdict is withdrawn.
+func (p *paces) keeps(old marks, stamped *marks) bool {
+	_, pinned := p.kind.(workload.Pinned)
+	return !old.hasFailed() || pinned && old.isHeld() && stamped.paused
 }
 
 // restAgain pauses the rollout of a paced release again whose pause a user ends, if otherwise its pods would start, or all of them come, before
