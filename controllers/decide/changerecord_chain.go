@@ -195,8 +195,12 @@ func VerifyRecords(links []RecordLink) []ChainFault {
 		}
 		before := byName[key{link.Namespace, link.Previous.Name}]
 		place, _ := PlaceOf(link.Name)
+		missing, _ := PlaceOf(link.Previous.Name)
+		first := oldest[key{link.Namespace, place.Key}]
+		// A later correction may keep a record from being the oldest one, whose previous one was removed all the same.
+		wasOlder := missing.Key == place.Key && missing.Compare(first) < 0
 		switch {
-		case before == nil && oldest[key{link.Namespace, place.Key}] != place:
+		case before == nil && first != place && !wasOlder:
 			faults = append(faults, ChainFault{Namespace: link.Namespace, Name: link.Previous.Name, Missing: true, By: link.Name})
 		case before != nil && before.Hash != link.Previous.SHA256:
 			faults = append(faults, ChainFault{Namespace: link.Namespace, Name: link.Previous.Name, By: link.Name})

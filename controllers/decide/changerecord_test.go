@@ -433,6 +433,22 @@ func TestVerifyRecordsNamesEachThatIsMissingOrWasEdited(t *testing.T) {
 	}
 }
 
+func TestVerifyRecordsWithoutTheOldestThatALateCorrectionFollows(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1_800_000_000, 0)
+	first, second, third := webKey+"-1", webKey+"-2", webKey+"-3"
+	late := first + "-1" // written after the record of the second release
+	expired := ExpiredRecords([]StoredRecord{{first, now.Add(-3 * time.Hour)}, {second, now.Add(-2 * time.Hour)}, {late, now}}, 100, time.Hour, now)
+	g.Expect(expired).To(Equal([]string{first}))
+	after := func(name, previous string) RecordLink {
+		return RecordLink{Namespace: "shop", Name: name, Hash: "of " + name, Previous: &appv1alpha1.PreviousRecord{Name: previous, SHA256: "of " + previous}}
+	}
+	g.Expect(VerifyRecords([]RecordLink{after(late, first), after(second, first), after(third, second)})).To(BeEmpty(), "the first one is too old")
+	g.Expect(VerifyRecords([]RecordLink{after(late, first), after(third, second)})).To(Equal([]ChainFault{
+		{Namespace: "shop", Name: second, Missing: true, By: third},
+	}))
+}
+
 func TestVerifyRecordsKeepsNamespacesApart(t *testing.T) {
 	g, links := NewWithT(t), chain(t, webKey, 3)
 	elsewhere := chain(t, webKey, 3)
