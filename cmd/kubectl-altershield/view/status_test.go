@@ -185,9 +185,14 @@ func TestStatusNamesTheWayOnOfAReleaseThatWaits(t *testing.T) {
 		g.Expect(status.Ways[0].Command).To(Equal(row.command))
 		g.Expect(status.Ways[0].Needs.String()).To(Equal(row.needs))
 		if status.Ways[0].Name == view.WayBreakGlass {
+			g.Expect(status.Ways[0].Commands).To(Equal([]string{
+				"kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY", "kubectl altershield resume deployment/web -n shop --override",
+			}))
 			g.Expect(status.Next.Command).To(Equal("kubectl altershield wait deployment/web -n shop"), "the glass is for emergencies")
+			g.Expect(status.Next.Commands).To(Equal([]string{"kubectl altershield wait deployment/web -n shop"}))
 			continue
 		}
+		g.Expect(status.Ways[0].Commands).To(Equal([]string{row.command}))
 		g.Expect(status.Next).To(Equal(&status.Ways[0]))
 	}
 }

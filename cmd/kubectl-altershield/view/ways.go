@@ -32,8 +32,9 @@ import (
 type Way struct {
 	// Name is that of the verb: repair, rollback, park, withdraw, wait, approve, resume, breakglass.
 	Name WayName `json:"name"`
-	// Command does it.
-	Command string `json:"command"`
+	// Command does it: all of Commands as one text. Commands are run one after another.
+	Command  string   `json:"command"`
+	Commands []string `json:"commands"`
 	// To is the version that a rollback leads to, and Release its number, 0 if it isn't known any more.
 	To      string `json:"to,omitempty"`
 	Release int64  `json:"release,omitempty"`
@@ -41,6 +42,12 @@ type Way struct {
 	Needs Right `json:"needs,omitzero"`
 	// May reports whether the user has it; nil if that isn't known.
 	May *bool `json:"may,omitempty"`
+}
+
+// by returns a way with the commands that do it.
+func (w Way) by(commands ...string) Way {
+	w.Command, w.Commands = strings.Join(commands, ", then "), commands
+	return w
 }
 
 // WayName is the name of a way.
@@ -97,21 +104,19 @@ func waysOf(facts Facts, present Release, record *appv1alpha1.ChangeWorkload, no
 	}
 	object := facts.Arguments()
 	change := changeRight(facts)
-	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf(
-		"kubectl altershield repair %s -f FILE", object)}}
+	ways := []Way{Way{Name: WayRepair, Needs: change}.by(fmt.Sprintf("kubectl altershield repair %s -f FILE", object))}
 	if targets := pastOf(facts).VerifiedTargets(now); len(targets) > 0 {
-		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
-			"kubectl altershield rollback %s", object)})
+		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0])}.by(
+			"kubectl altershield rollback "+object))
 	}
 	if mayPark(facts, record) {
-		ways = append(ways, Way{Name: WayPark, Needs: change, Command: fmt.Sprintf("kubectl altershield rollback %s --park", object)})
+		ways = append(ways, Way{Name: WayPark, Needs: change}.by(fmt.Sprintf("kubectl altershield rollback %s --park", object)))
 	}
 	if present.Pods.Failed > 0 {
 		ways = append(ways, Way{
-			Name:    WayWithdraw,
-			Needs:   Right{Verb: "patch", Group: appv1alpha1.GroupVersion.Group, Resource: "changepods", Subresource: "status", Namespace: facts.Namespace},
-			Command: fmt.Sprintf("kubectl altershield verdict %s pass -n %s --reason WHY", failedBatch(facts, present), facts.Namespace),
-		})
+			Name:  WayWithdraw,
+			Needs: Right{Verb: "patch", Group: appv1alpha1.GroupVersion.Group, Resource: "changepods", Subresource: "status", Namespace: facts.Namespace},
+		}.by(fmt.Sprintf("kubectl altershield verdict %s pass -n %s --reason WHY", failedBatch(facts, present), facts.Namespace)))
 	}
 	return ways
 }
@@ -128,12 +133,12 @@ func waysOn(facts Facts, present Release, record *appv1alpha1.ChangeWorkload) []
 	paced := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced)
 	switch {
 	case present.Reason == appv1alpha1.ReasonFrozen:
-		return []Way{{Name: WayBreakGlass, Needs: ours("breakglasses"), Command: fmt.Sprintf(
-			"kubectl altershield break-glass %s --override=Freeze --reason WHY, then kubectl altershield resume %s --override", object, object)}}
+		return []Way{Way{Name: WayBreakGlass, Needs: ours("breakglasses")}.by(
+			fmt.Sprintf("kubectl altershield break-glass %s --override=Freeze --reason WHY", object), fmt.Sprintf("kubectl altershield resume %s --override", object))}
 	case present.Reason == appv1alpha1.ReasonPaced && paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval:
-		return []Way{{Name: WayApprove, Needs: ours("changeapprovals"), Command: "kubectl altershield approve " + object}}
+		return []Way{Way{Name: WayApprove, Needs: ours("changeapprovals")}.by("kubectl altershield approve " + object)}
 	case strings.HasSuffix(present.Reason, appv1alpha1.ReasonPaused("")) && facts.Reference.Kind != "Job": // which is never resumed
-		return []Way{{Name: WayResume, Needs: changeRight(facts), Command: "kubectl altershield resume " + object}}
+		return []Way{Way{Name: WayResume, Needs: changeRight(facts)}.by("kubectl altershield resume " + object)}
 	}
 	return nil
 }
@@ -144,7 +149,8 @@ func nextOf(facts Facts, present Release, ways []Way) *Way {
 		return nil
 	}
 	if present.State == Running || present.State == Pending || ways[0].Name == WayBreakGlass {
-		return &Way{Name: WayWait, Command: "kubectl altershield wait " + facts.Arguments()}
+		wait := Way{Name: WayWait}.by("kubectl altershield wait " + facts.Arguments())
+		return &wait
 	}
 	best := ways[0]
 	for _, way := range ways {

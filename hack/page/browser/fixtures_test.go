@@ -96,9 +96,9 @@ func answers(readOnly bool) map[string]any {
 		}},
 		"policies": object{"kind": "PolicyList", "items": []object{{"kind": "VerificationPolicy", "namespace": "shop", "name": "golden-signals", "does": "checks: error-rate, latency", "because": "all workloads of the namespace"}}},
 		"why": object{"kind": "Why", "failures": []object{{"pod": "web-85c4-b6lg8", "message": "error rate: 5xx above 1%"}, {"pod": "web-85c4-q2nvm", "message": "error rate: 5xx above 1%"}}, "ways": []object{
-			{"name": "repair", "command": "kubectl altershield repair deployment/web -n shop -f FILE", "needs": patchDeployments(), "may": true},
-			{"name": "rollback", "command": "kubectl altershield rollback deployment/web -n shop", "to": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "release": 5, "needs": patchDeployments(), "may": true},
-			{"name": "withdraw", "command": "kubectl altershield verdict web-491e30c--x--5 pass -n shop --reason WHY", "needs": patchChangePods(), "may": false},
+			{"name": "repair", "commands": []string{"kubectl altershield repair deployment/web -n shop -f FILE"}, "needs": patchDeployments(), "may": true},
+			{"name": "rollback", "commands": []string{"kubectl altershield rollback deployment/web -n shop"}, "to": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "release": 5, "needs": patchDeployments(), "may": true},
+			{"name": "withdraw", "commands": []string{"kubectl altershield verdict web-491e30c--x--5 pass -n shop --reason WHY"}, "needs": patchChangePods(), "may": false},
 		}},
 		"may": object{"kind": "ActionList", "items": []object{{"verb": "rollback", "needs": patchDeployments(), "may": true}, {"verb": "verdict", "needs": patchChangePods(), "right": "patch changepods.app.ops.cloud.alipay.com/status", "may": false}, {"verb": "freeze-lock", "needs": patchDeployments(), "may": true}}},
 		"may-lock": object{"kind": "ActionList", "items": []object{

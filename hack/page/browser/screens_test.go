@@ -112,8 +112,9 @@ func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
 func TestAWayOfTwoCommandsIsTwoLinesToCopy(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	of.change("session", object{"context": "prod"})
-	of.change("why", object{"ways": []object{{"name": "breakglass", "needs": patchDeployments(), "may": true, "command": "kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY, " +
-		"then kubectl altershield resume deployment/web -n shop --override"}}})
+	of.change("why", object{"ways": []object{{"name": "breakglass", "needs": patchDeployments(), "may": true, "commands": []string{
+		"kubectl altershield break-glass deployment/web -n shop --override=Freeze --reason WHY", "kubectl altershield resume deployment/web -n shop --override",
+	}}}})
 	page := open(t, of, look{route: releaseOfWeb})
 	page.shows(".ways", "Break the glass")
 	lines := eval[string](page, `[...document.querySelectorAll(".ways code")].map((one) => one.innerText).join("\n")`)

@@ -37,7 +37,7 @@ export interface Status {
 
 export interface Right { verb: string; group?: string; resource: string; subresource?: string; namespace?: string; name?: string }
 
-export interface Way { name: "repair" | "rollback" | "withdraw" | "park" | "approve" | "resume" | "breakglass"; command: string; to?: string; release?: number; needs: Right; may?: boolean }
+export interface Way { name: "repair" | "rollback" | "withdraw" | "park" | "approve" | "resume" | "breakglass"; commands: string[]; to?: string; release?: number; needs: Right; may?: boolean }
 
 export interface Why { failures?: FailedPod[]; moreFailures?: number; refused?: Release[]; ways?: Way[]; notes?: Note[] }
 

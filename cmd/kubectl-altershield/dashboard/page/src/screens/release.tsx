@@ -134,7 +134,7 @@ function WayOut({ way }: { way: Way }) {
         {t().ways[way.name] ?? shown(way.name)} {way.to && (way.release ? t().toRelease(way.release) : <Version of={way.to} />)}{" "}
         <span class="muted">{way.may === undefined ? t().mayUnknown : way.may ? t().may : t().mayNot(shown(rightOf(way.needs)))}</span>
       </span>
-      <div>{way.command.split(/, then (?=kubectl )/).map((command) => <Copy line={here(command)} label={t().copyLine} />)}</div>
+      <div>{way.commands.map((command) => <Copy line={here(command)} label={t().copyLine} />)}</div>
     </li>
   );
 }
