@@ -41,7 +41,7 @@ import (
 const (
 	perDeployment, perDeploymentBurst = 1, 20
 	overall, overallBurst             = 50, 1000
-	// maxLimited is the number of Deployments with a limiter of their own: those with the latest decisions.
+	// maxLimited is the number of workloads with a limiter of their own: those with the latest decisions.
 	maxLimited = 1024
 	// maxUser is the maximum length of a user name in the log, in bytes.
 	maxUser = 256
@@ -57,7 +57,7 @@ type accounts struct {
 	recorder events.Recorder
 	metrics  *Metrics
 	tracer   *tracing.Tracer
-	// all limits the decisions on all Deployments together, limited those on each one, by UID.
+	// all limits the decisions on all workloads together, limited those on each one, by UID.
 	all     flowcontrol.PassiveRateLimiter
 	limited *lru.Cache
 }
@@ -76,7 +76,7 @@ func (a accounts) of(kind workload.Kind) *accounts {
 	return &a
 }
 
-// known returns the Deployment of a request from the cache, shared with the cache. It returns nil if the cache has none with this name
+// known returns the workload of a request from the cache, shared with the cache. It returns nil if the cache has none with this name
 // and UID, which leaves the request unconfirmed.
 func (a *accounts) known(ctx context.Context, request admission.Request, uid types.UID) client.Object {
 	object := a.kind.New()
@@ -88,7 +88,7 @@ func (a *accounts) known(ctx context.Context, request admission.Request, uid typ
 	return object
 }
 
-// take counts and logs a decision on a release of a Deployment and reports whether it did: not for a dry run, not without
+// take counts and logs a decision on a release of a workload and reports whether it did: not for a dry run, not without
 // confirmation, and not beyond the limits.
 func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known client.Object, release decide.Release) bool {
 	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.GetUID()) {
@@ -113,7 +113,7 @@ func (a *accounts) allow(deployment types.UID) bool {
 	return isLimiter && limiter.TryAccept() && a.all.TryAccept()
 }
 
-// confirms reports whether the cached Deployment, which may be nil, justifies a decision.
+// confirms reports whether the cached workload, which may be nil, justifies a decision.
 func confirms(known client.Object, made decision, now time.Time) bool {
 	if known == nil {
 		return false

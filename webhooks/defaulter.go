@@ -83,7 +83,7 @@ func (d *defaulter) excludes(object *unstructured.Unstructured) bool {
 	return decides && !workload.Controls(d.kind, object)
 }
 
-// create stamps a new Deployment. It accounts for nothing, as no cache confirms a new object.
+// create stamps a new workload. It accounts for nothing, as no cache confirms a new object.
 func (d *defaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured) admission.Response {
 	released, err := workload.IsRelease(d.kind, nil, created.Object)
 	if err != nil {

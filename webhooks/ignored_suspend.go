@@ -52,7 +52,7 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 		}
 	case !facts.Suspended && !facts.Refused && len(refusedVersions(rollbacks, record.Time.Time)) > 0:
 		// A later webhook may turn the template into a quarantined one, and then this webhook is called again. If none does, the
-		// Deployment reconciler removes the label.
+		// record reconciler removes the label.
 		return nil
 	}
 	if m.ignoresSuspension() {
@@ -85,7 +85,7 @@ func labelAdvice(old, updated marks) []string {
 	return []string{fmt.Sprintf("the label %s is removed again, since the %s isn't suspended; %s", key, old.noun(), takeOut(old.noun()))}
 }
 
-// spentAdvice explains how to get a release through if the label of the Deployment is spent.
+// spentAdvice explains how to get a release through if the label of the workload is spent.
 func spentAdvice(old marks) []string {
 	if !old.hasSpentLabel() {
 		return nil

@@ -38,7 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Checks on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
+// Checks on the API server whether a suspended workload may return to a version that the cache shows as verified.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=list
 // Finds the gate label of the pods of a version that a release returns to: the cache of a replica that doesn't lead has no revisions.
 // +kubebuilder:rbac:groups=apps,resources=replicasets;controllerrevisions,verbs=list
@@ -165,7 +165,7 @@ func (p *past) verifiedAs(
 	return p.versionOf(ctx, known, object, updated.content, decide.VerifiedVersions(workloads))
 }
 
-// isVerified reports whether a suspended Deployment may return to a version. It reads live: the cache of this replica may lag
+// isVerified reports whether a suspended workload may return to a version. It reads live: the cache of this replica may lag
 // behind a verdict, and an admission is final.
 func (p *past) isVerified(ctx context.Context, known client.Object, version string) (bool, error) {
 	workloads, err := index.LiveChangeWorkloadsOf(ctx, p.live, p.kind, known)
@@ -237,7 +237,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 	return ""
 }
 
-// refusalOf returns the rollback that quarantines a release of a Deployment at now; nil if there is none.
+// refusalOf returns the rollback that quarantines a release of a workload at now; nil if there is none.
 func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, now time.Time) *appv1alpha1.Rollback {
 	rollbacks := appv1alpha1.RollbacksOf(object.GetAnnotations())
 	if slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version }) {

@@ -74,7 +74,7 @@ func refusedUntil(rollback *appv1alpha1.Rollback) string {
 	return rollback.RefusedUntil.UTC().Format(time.RFC3339)
 }
 
-// reportRefusal writes an Event about the denial of a quarantined version. Its content comes only from the cached Deployment.
+// reportRefusal writes an Event about the denial of a quarantined version. Its content comes only from the cached workload.
 func (a *accounts) reportRefusal(known client.Object, version string) {
 	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.GetAnnotations()), version, a.clock.Now())
 	if refused == nil {

@@ -107,7 +107,7 @@ func (m marks) suspended() bool {
 	return suspended
 }
 
-// release returns the current release of the Deployment.
+// release returns the current release of the workload.
 func (m marks) release() decide.Release {
 	return decide.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: decide.ReleaseNumber(m.annotations)}
 }
@@ -121,7 +121,7 @@ func (m marks) isLeftAlone(old marks) bool {
 	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && decide.ReleaseNumber(old.annotations) == 0
 }
 
-// stampNew returns the marks for a new Deployment. It drops the operator's keys that the Deployment brings, for example from an
+// stampNew returns the marks for a new workload. It drops the operator's keys that the workload brings, for example from an
 // export of another one, except for the version of an orphaned ReplicaSet that it adopts. An object that is no release gets none.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
 	stamped := created.clone()
@@ -150,7 +150,7 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, record)
 }
 
-// stampUpdate returns the marks for a Deployment that is updated from old to updated at now. Unless the template changes, the
+// stampUpdate returns the marks for a workload that is updated from old to updated at now. Unless the template changes, the
 // operator's keys don't, so no pod restarts. The API server may call the webhook again for the same request, with an object that
 // this function has already stamped, so it relies on old.
 func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case err != nil:
 		return ctrl.Result{}, err
 	case movedOn:
-		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
+		return ctrl.Result{}, nil // the event of the workload brings the next decision
 	}
 	retry, err := r.tryAndOrder(ctx, &workload, scene, &decision)
 	if scope.IsConflict(err) {

@@ -27,7 +27,7 @@ import (
 )
 
 // DenialAdvice returns the warnings beside a denial: the failed pods, where to see more, and how to release a repair. It takes the
-// ChangeWorkloads of the suspended Deployment, the version that it is at, and its rollbacks.
+// ChangeWorkloads of the suspended workload, the version that it is at, and its rollbacks.
 func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version string, rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var advice []string
 	failed := Failed(workloads, version)

@@ -27,7 +27,7 @@ import (
 // maxChanges is the most lines of changes in a ChangeWorkload.
 const maxChanges = 32
 
-// ReleaseRecordOf returns the record of a release from the annotations of its Deployment. A record of another release is not found.
+// ReleaseRecordOf returns the record of a release from the annotations of its workload. A record of another release is not found.
 func ReleaseRecordOf(annotations map[string]string, release Release) (record appv1alpha1.ReleaseRecord, found bool) {
 	record, found = appv1alpha1.ReleaseRecordOf(annotations)
 	if (Release{Version: record.Version, Number: record.Release}) != release {
@@ -36,7 +36,7 @@ func ReleaseRecordOf(annotations map[string]string, release Release) (record app
 	return record, found
 }
 
-// IgnoredSuspendOf returns the record of a release that used the label ignored-suspend, from the annotations of its Deployment. A
+// IgnoredSuspendOf returns the record of a release that used the label ignored-suspend, from the annotations of its workload. A
 // record of another release is not found.
 func IgnoredSuspendOf(annotations map[string]string, release Release) (record appv1alpha1.IgnoredSuspend, found bool) {
 	record, found = appv1alpha1.IgnoredSuspendOf(annotations)
@@ -47,7 +47,7 @@ func IgnoredSuspendOf(annotations map[string]string, release Release) (record ap
 }
 
 // DescribeRelease sets the author and its reason, the changes, the rollback and the commit time of a release in the spec of its ChangeWorkload, from the annotations
-// of the Deployment. It overwrites those of an earlier release.
+// of the workload. It overwrites those of an earlier release.
 func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[string]string, release Release) {
 	record, _ := ReleaseRecordOf(annotations, release)
 	_, ignored := IgnoredSuspendOf(annotations, release)
@@ -58,7 +58,7 @@ func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[strin
 	spec.CommitTime = appv1alpha1.CommitTimeOf(annotations)
 }
 
-// ReleaseNote describes a release, with its author and changes, from the annotations of its Deployment.
+// ReleaseNote describes a release, with its author and changes, from the annotations of its workload.
 func ReleaseNote(annotations map[string]string, release Release) string {
 	note := fmt.Sprintf("release %d, version %s", release.Number, release.Version)
 	if rollback := RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number); rollback != nil {

@@ -43,9 +43,9 @@ type Decision struct {
 	Unchecked int
 	// Order is what to announce to the verifier; AnswerOrder takes its answer.
 	Order OrderPlan
-	// Suspend reports whether the Deployment has to be suspended.
+	// Suspend reports whether the workload has to be suspended.
 	Suspend bool
-	// Lift reports whether the suspension of the Deployment has to be lifted.
+	// Lift reports whether the suspension of the workload has to be lifted.
 	Lift bool
 	// Try reports whether a trial has to be started; AnswerTrial takes its result.
 	Try bool

@@ -22,7 +22,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// IsIgnoredSuspendSpent reports whether ignored-suspend was used or removed at the release that a Deployment with these annotations is
+// IsIgnoredSuspendSpent reports whether ignored-suspend was used or removed at the release that a workload with these annotations is
 // at. A label that is there nevertheless was set again, by a GitOps client for example, and counts only if the update that makes the
 // next release sets it anew.
 func IsIgnoredSuspendSpent(annotations map[string]string) bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// Observation is what was seen of a release and its Deployment.
+// Observation is what was seen of a release and its workload.
 type Observation struct {
 	// Rollout is the state of the rollout.
 	Rollout
@@ -34,9 +34,9 @@ type Observation struct {
 	// Observed reports whether the release is only observed: nothing is written to the workload. Then OptedIn reports whether the mode of
 	// its kind is still Observe and its namespace opted in.
 	Observed bool
-	// Current reports whether the Deployment is still at this release.
+	// Current reports whether the workload is still at this release.
 	Current bool
-	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
+	// Superseded reports whether the workload is at a later release. Where it is at an earlier one, the cache is behind.
 	Superseded bool
 	// Unseen reports whether the template was changed without the webhooks: no further pod of this release is created.
 	Unseen bool
@@ -46,13 +46,13 @@ type Observation struct {
 	Fault string
 	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
-	// Suspended reports whether releases of the Deployment are denied.
+	// Suspended reports whether releases of the workload are denied.
 	Suspended bool
-	// Blocking reports whether a failed pod suspends its Deployment.
+	// Blocking reports whether a failed pod suspends its workload.
 	Blocking bool
-	// Denied is why the API server denied the write that suspends the Deployment, or holds its rollout; empty where it didn't.
+	// Denied is why the API server denied the write that suspends the workload, or holds its rollout; empty where it didn't.
 	Denied string
-	// WentBack reports whether the Deployment moved on from this release to a version that was verified before.
+	// WentBack reports whether the workload moved on from this release to a version that was verified before.
 	WentBack bool
 	// RolledBack is the rollback that ended this release, nil where none did.
 	RolledBack *appv1alpha1.Rollback
@@ -91,7 +91,7 @@ type Observation struct {
 	OrderCheck *appv1alpha1.ChangePod
 	// LastNumber is the highest number seen of a ChangePod of this ChangeWorkload.
 	LastNumber int64
-	// Others are the ChangeWorkloads of the Deployment's other versions.
+	// Others are the ChangeWorkloads of the workload's other versions.
 	Others []appv1alpha1.ChangeWorkload
 	// Observations are those of releases that were only observed, where this one is not.
 	Observations []appv1alpha1.ChangeWorkload

@@ -50,7 +50,7 @@ type Container struct {
 // maxShownValue is the most bytes of an invalid value in a message.
 const maxShownValue = 64
 
-// StuckAfter returns the threshold of a Deployment with these annotations, given that of the setting. It returns the setting and an
+// StuckAfter returns the threshold of a workload with these annotations, given that of the setting. It returns the setting and an
 // error where the annotation is invalid.
 func StuckAfter(annotations map[string]string, setting time.Duration) (time.Duration, error) {
 	value, given := annotations[appv1alpha1.AnnotationStuckAfter]

@@ -23,7 +23,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// newestFirst returns the ChangeWorkloads of one Deployment in descending order of their releases.
+// newestFirst returns the ChangeWorkloads of one workload in descending order of their releases.
 func newestFirst(workloads []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload {
 	ordered := make([]*appv1alpha1.ChangeWorkload, len(workloads))
 	for i := range workloads {
@@ -35,7 +35,7 @@ func newestFirst(workloads []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWo
 	return ordered
 }
 
-// older returns those of a Deployment's ChangeWorkloads whose release is earlier than that of workload.
+// older returns those of a workload's ChangeWorkloads whose release is earlier than that of workload.
 func older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload) []appv1alpha1.ChangeWorkload {
 	var result []appv1alpha1.ChangeWorkload
 	for i := range others {
@@ -46,7 +46,7 @@ func older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWork
 	return result
 }
 
-// surplus returns the older ChangeWorkloads of a Deployment to remove once workload is verified: all but the newest keep, those that were
+// surplus returns the older ChangeWorkloads of a workload to remove once workload is verified: all but the newest keep, those that were
 // only observed before the others. A failed one stays as long as another one remembers its version as verified, since only its own record has
 // the failure; therefore failed ones come last.
 func surplus(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) []appv1alpha1.ChangeWorkload {
@@ -68,12 +68,12 @@ func surplus(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) [
 	return append(going, failed...)
 }
 
-// maxOvertaken is how many ChangeWorkloads of a Deployment are kept, besides those of release-history, whose releases were superseded
+// maxOvertaken is how many ChangeWorkloads of a workload are kept, besides those of release-history, whose releases were superseded
 // before they were verified.
 const maxOvertaken = 10
 
-// overtaken returns the older ChangeWorkloads of a Deployment to remove although workload is not verified yet: all but the newest keep.
-// It spares those that were verified or remember verified versions, and failed ones while the Deployment is suspended or another one
+// overtaken returns the older ChangeWorkloads of a workload to remove although workload is not verified yet: all but the newest keep.
+// It spares those that were verified or remember verified versions, and failed ones while the workload is suspended or another one
 // remembers their version as verified.
 func overtaken(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) []appv1alpha1.ChangeWorkload {
 	all := newestFirst(append(slices.Clone(seen.Others), *workload))
@@ -115,7 +115,7 @@ func hasFailed(workload *appv1alpha1.ChangeWorkload) bool {
 	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
 }
 
-// Failed returns the releases of a Deployment whose failed pods explain its suspension, newest first: that of the current version, and
+// Failed returns the releases of a workload whose failed pods explain its suspension, newest first: that of the current version, and
 // those after the newest verified release.
 func Failed(workloads []appv1alpha1.ChangeWorkload, current string) []*appv1alpha1.ChangeWorkload {
 	var failed []*appv1alpha1.ChangeWorkload
@@ -142,7 +142,7 @@ func FailedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
 	return versions
 }
 
-// NewestVerified returns the newest version that a Deployment with these ChangeWorkloads may return to while it is suspended, empty
+// NewestVerified returns the newest version that a workload with these ChangeWorkloads may return to while it is suspended, empty
 // where there is none.
 func NewestVerified(workloads []appv1alpha1.ChangeWorkload) string {
 	if versions := verifiedVersions(workloads, ""); len(versions) > 0 {
@@ -151,12 +151,12 @@ func NewestVerified(workloads []appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
-// VerifiedVersions returns the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is suspended.
+// VerifiedVersions returns the ten newest versions that a workload with these ChangeWorkloads may return to while it is suspended.
 func VerifiedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
 	return verifiedVersions(workloads, "")
 }
 
-// verifiedVersions returns the ten newest versions, other than the current one, that a Deployment with these ChangeWorkloads may return
+// verifiedVersions returns the ten newest versions, other than the current one, that a workload with these ChangeWorkloads may return
 // to while it is suspended: first those of verified releases, then those that are only remembered.
 func verifiedVersions(workloads []appv1alpha1.ChangeWorkload, current string) []string {
 	var settled, remembered []string

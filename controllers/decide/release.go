@@ -50,7 +50,7 @@ func ReleaseOf(workload metav1.Object) Release {
 	}
 }
 
-// ReleaseNumber returns the number of the last release from the annotations of a Deployment, 0 where it had none.
+// ReleaseNumber returns the number of the last release from the annotations of a workload, 0 where it had none.
 func ReleaseNumber(annotations map[string]string) int64 {
 	number, err := strconv.ParseInt(annotations[appv1alpha1.AnnotationRelease], 10, 64)
 	if err != nil || number < 0 {
@@ -59,7 +59,7 @@ func ReleaseNumber(annotations map[string]string) int64 {
 	return number
 }
 
-// NextRelease returns the number of the next release, given the annotations of a Deployment. After the highest number, which only a user
+// NextRelease returns the number of the next release, given the annotations of a workload. After the highest number, which only a user
 // can have written, the count starts again.
 func NextRelease(annotations map[string]string) int64 {
 	if last := ReleaseNumber(annotations); last < math.MaxInt64 {
@@ -74,7 +74,7 @@ func IsSuspended(workload metav1.Object) bool {
 	return suspended
 }
 
-// IsVerified reports whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
+// IsVerified reports whether a workload with these ChangeWorkloads may return to a version while it is suspended.
 func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	remembered := false
 	for i := range workloads {
@@ -97,7 +97,7 @@ func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 }
 
 // IsInProgress reports whether pods of a release are awaited or checked, or the release was not reconciled yet. A release that waits for a
-// user, who paused the Deployment or has yet to approve the next step for example, or for a Job, is not in progress.
+// user, who paused the workload or has yet to approve the next step for example, or for a Job, is not in progress.
 func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
 	case workload.DeletionTimestamp != nil:
@@ -113,7 +113,7 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 		appv1alpha1.ReasonVerifying, appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonAwaitingOrder, appv1alpha1.ReasonAwaitingCheck)
 }
 
-// WentBack reports whether a Deployment with these ChangeWorkloads has gone back to a version that was verified before. The new release
+// WentBack reports whether a workload with these ChangeWorkloads has gone back to a version that was verified before. The new release
 // of the version may not be reconciled yet.
 func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	return IsVerified(workloads, version) || slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
@@ -206,7 +206,7 @@ func isReplaced(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || podEnded(pod)
 }
 
-// Summarize returns the documented summary of a pod of a Deployment.
+// Summarize returns the documented summary of a pod of a workload.
 func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
 	hostName := pod.Spec.Hostname
 	if hostName == "" {

@@ -23,7 +23,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxRollbacks is the most rollbacks that the annotation of a Deployment holds.
+// maxRollbacks is the most rollbacks that the annotation of a workload holds.
 const maxRollbacks = 10
 
 // RememberRollback prepends a rollback to those that are known. It keeps the last one of each version.
@@ -52,7 +52,7 @@ func RollbackFrom(rollbacks []appv1alpha1.Rollback, release Release) *appv1alpha
 }
 
 // RollbackTo returns the rollback that made a release, nil where none did. It ignores the version: another webhook may change the
-// template that a Deployment goes back to.
+// template that a workload goes back to.
 func RollbackTo(rollbacks []appv1alpha1.Rollback, release int64) *appv1alpha1.Rollback {
 	for i := range rollbacks {
 		if rollbacks[i].ToRelease == release && rollbacks[i].IsSound() {

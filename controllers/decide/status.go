@@ -32,7 +32,7 @@ const (
 	// progressInterval is how often lists and counts are written while nothing else changes. A write costs the cluster as much as a
 	// pod of the release, and the ChangePods show the same at any time.
 	progressInterval = 2 * time.Minute
-	// maxVerifiedVersions is the number of versions that a ChangeWorkload remembers for its Deployment.
+	// maxVerifiedVersions is the number of versions that a ChangeWorkload remembers for its workload.
 	maxVerifiedVersions = 10
 )
 
@@ -101,7 +101,7 @@ func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return suspended != nil && suspended.Reason == appv1alpha1.ReasonLifted
 }
 
-// setRolledBack sets that the release was rolled back. The condition stays when the annotation of the Deployment drops the rollback.
+// setRolledBack sets that the release was rolled back. The condition stays when the annotation of the workload drops the rollback.
 func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
 	rollback := seen.RolledBack
 	if rollback == nil {

@@ -24,9 +24,9 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Past is the known history of a Deployment.
+// Past is the known history of a workload.
 type Past struct {
-	// Release is the one that the Deployment is at.
+	// Release is the one that the workload is at.
 	Release Release
 	// Workloads are its ChangeWorkloads.
 	Workloads []appv1alpha1.ChangeWorkload
@@ -36,7 +36,7 @@ type Past struct {
 	Kept []Release
 }
 
-// VerifiedTargets returns the versions that the Deployment may go back to, newest first: the verified ones except its present version,
+// VerifiedTargets returns the versions that the workload may go back to, newest first: the verified ones except its present version,
 // those whose last release failed, and those that are refused at now.
 func (p Past) VerifiedTargets(now time.Time) []string {
 	var targets []string

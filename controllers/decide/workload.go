@@ -61,7 +61,7 @@ func (r *Rollout) KeepBack(pods int32) {
 	r.Desired = max(r.Desired-pods, 0)
 }
 
-// Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment.
+// Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment, for example.
 type Revision struct {
 	// Version is the stamped version; empty for a template from before the workload came under change control.
 	Version string

@@ -68,7 +68,7 @@ func Outcome(workload *appv1alpha1.ChangeWorkload) string {
 }
 
 // StatusSpans returns the spans that a change of a ChangeWorkload's status at now adds to the trace of its release: the release at its
-// first outcome, a suspension, and the checks of VerificationPolicies that were decided. It takes the annotations of the Deployment and the batches of the release.
+// first outcome, a suspension, and the checks of VerificationPolicies that were decided. It takes the annotations of the workload and the batches of the release.
 func StatusSpans(before, after *appv1alpha1.ChangeWorkload, annotations map[string]string, batches []appv1alpha1.ChangePod, now time.Time) []Span {
 	spans := decidedSpans(before, after, now)
 	if isSuspended(after) && !isSuspended(before) {
@@ -146,7 +146,7 @@ func root(workload *appv1alpha1.ChangeWorkload, outcome string, start, now time.
 	return span
 }
 
-// admittedAt returns when the release was admitted, or recorded if the Deployment doesn't have that time. Its annotation is of the
+// admittedAt returns when the release was admitted, or recorded if the workload doesn't have that time. Its annotation is of the
 // current release only, and any editor can write it while no webhook is called.
 func admittedAt(workload *appv1alpha1.ChangeWorkload, annotations map[string]string) time.Time {
 	recorded := recordedAt(workload)
@@ -182,7 +182,7 @@ func suspension(workload *appv1alpha1.ChangeWorkload, batches []appv1alpha1.Chan
 	}
 }
 
-// RollbackSpan returns the span of a rollback, which belongs to the release that the Deployment left.
+// RollbackSpan returns the span of a rollback, which belongs to the release that the workload left.
 func RollbackSpan(left Release, made *appv1alpha1.Rollback, start, end time.Time) Span {
 	to := left
 	to.Version, to.Number = made.To, made.ToRelease
