@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -152,6 +153,7 @@ func TestPodLabelsCannotTakeThePodsFromTheirServices(t *testing.T) {
 
 func TestValuesThatAreBadAreRefused(t *testing.T) {
 	inRepository(t)
+	tooLong := strings.Repeat("t", 65)
 	for value, message := range map[string]string{
 		"replica=3":                      "at '': additional properties 'replica' not allowed",
 		"image.name=x":                   "at '/image': additional properties 'name' not allowed",
@@ -172,6 +174,7 @@ func TestValuesThatAreBadAreRefused(t *testing.T) {
 		"server.address=http://x":        "at '/server/tokenSecret/name': minLength: got 0, want 1",
 		"server.platform=":               "at '/server/platform': minLength: got 0, want 1",
 		"server.cluster=East":            "at '/server/cluster'",
+		"server.tenant=" + tooLong:       "at '/server/tenant': maxLength: got 65, want 64",
 		"server.failurePolicy=maybe":     "at '/server/failurePolicy': value must be one of '', 'pass', 'fail'",
 		"server.tokenSecret.key=a/b":     "at '/server/tokenSecret/key'",
 		"callback.tlsSecret=My Secret":   "at '/callback/tlsSecret'",
@@ -190,6 +193,16 @@ func TestValuesThatAreBadAreRefused(t *testing.T) {
 			g.Expect(problems).To(ContainSubstring(message))
 		})
 	}
+}
+
+func TestNotesTellWhatChecksReleases(t *testing.T) {
+	inRepository(t)
+	install := []string{"install", "altershield-operator", chartDir, "--dry-run=client", "--namespace", "altershieldoperator-system", "--set", "crds.enabled=false"}
+	g := NewWithT(t)
+	g.Expect(helm(t, install...)).To(ContainSubstring("VerificationPolicies alone check their releases, since server.address is empty."))
+	with := helm(t, append(install, "--set", "server.address=http://altershield:8080,server.tokenSecret.name=token")...)
+	g.Expect(with).To(ContainSubstring("AlterShield Server at http://altershield:8080 checks their releases"))
+	g.Expect(with).NotTo(ContainSubstring("VerificationPolicies alone"))
 }
 
 func TestChartMayBePartOfAnother(t *testing.T) {
