@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 func TestParkBesideOtherVerdicts(t *testing.T) {
@@ -118,6 +119,11 @@ func TestParkAcknowledgesNoVerdictThatItCanNotSave(t *testing.T) {
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict()
 		}},
+		"as a webhook denies it with the code of what is gone": {
+			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+				return testkit.Denied(404)
+			},
+		},
 		"as the API server can't be read": {Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("the API server is down")
 		}},

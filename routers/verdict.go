@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
@@ -31,6 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -72,7 +72,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		applied, err = c.write(attempt, changePod, delivery)
 		cancel()
 	}
-	if !applied && !apierrors.IsNotFound(err) {
+	if !applied && !scope.IsGone(err) {
 		// The cache may lag.
 		err = persist(ctx, func(ctx context.Context) error {
 			current := &appv1alpha1.ChangePod{}
@@ -85,7 +85,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		})
 	}
 	switch {
-	case client.IgnoreNotFound(err) != nil:
+	case err != nil && !scope.IsGone(err):
 		return notSaved(fmt.Errorf("writing the status of ChangePod %s: %w", key, err))
 	case !applied:
 		return taken(statusStale, key, "the verdict changes nothing: it is already known, or came too late")
@@ -131,7 +131,7 @@ func (c *callbacks) park(ctx context.Context, delivery verifier.Delivery) outcom
 	key := client.ObjectKeyFromObject(workload)
 	err = persist(ctx, func(ctx context.Context) error { return c.writeParked(ctx, key, delivery) })
 	switch {
-	case apierrors.IsNotFound(err):
+	case scope.IsGone(err):
 		return unknown
 	case err != nil:
 		return notSaved(fmt.Errorf("parking a verdict in ChangeWorkload %s: %w", key, err))
@@ -205,7 +205,7 @@ func persist(ctx context.Context, write func(context.Context) error) error {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		last = retry.RetryOnConflict(conflictBackoff(), func() error { return write(attempt) })
-		return last == nil || apierrors.IsNotFound(last), nil
+		return last == nil || scope.IsGone(last), nil
 	})
 	if err != nil && last == nil {
 		return err

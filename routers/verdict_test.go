@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 // shows makes the cache return altered ChangePods.
@@ -153,6 +154,11 @@ func TestApplyAcknowledgesNoVerdictThatItCanNotSave(t *testing.T) {
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict()
 		}},
+		"as a webhook denies it with the code of what is gone": {
+			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+				return testkit.Denied(404)
+			},
+		},
 		"as the cache can't be read": {List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return down }},
 		"as the API server can't be read": {
 			SubResourcePatch: beforeWrite(func(client.Client) error { return conflict() }).SubResourcePatch,

@@ -32,6 +32,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Reconcile advances the check of a batch, by an early verdict or by a call of the verifier. It writes the status once, and reports the
@@ -130,7 +131,7 @@ func (r *Reconciler) save(
 		r.Tracer.Checked(ctx, r.Client, before, changePod, now)
 		return nil
 	})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !scope.IsGone(err) {
 		return fmt.Errorf("writing the status of ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 	}
 	return nil

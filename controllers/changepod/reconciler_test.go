@@ -329,6 +329,14 @@ func TestReconcileDecidesAnewWhereAVerdictArrivedMeanwhile(t *testing.T) {
 	g.Expect(b.state()).To(Equal("PostWait  Verifying"), "the verdict counts, not the poll that ran out of time")
 }
 
+func TestReconcileTellsThatAWebhookDeniesTheStatusWhateverItsCode(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, "Open")
+	b.patchFails = testkit.Denied(404)
+	_, err := b.reconcile()
+	g.Expect(err).To(MatchError("writing the status of ChangePod " + b.batch.String() + `: admission webhook "guard.example.com" denied the request: no`))
+}
+
 func TestReconcileLetsABatchGo(t *testing.T) {
 	for name, leave := range map[string]func(*testing.T, *bench){
 		"that is gone": func(t *testing.T, b *bench) {

@@ -17,6 +17,7 @@ limitations under the License.
 package changerecord_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -29,6 +30,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,9 +61,12 @@ type bench struct {
 	// fails is the call that fails, answered whether it takes effect before.
 	fails    string
 	answered bool
-	// stays is a record that can't be removed.
-	stays  string
-	writer *changerecord.Writer
+	// stays is a record that can't be removed, by this error or errLost.
+	stays   string
+	refusal error
+	// expires reports whether each list has pages of one record, and the version of the first page expires before the second is asked for.
+	expires bool
+	writer  *changerecord.Writer
 }
 
 var errLost = errors.New("the API server is away")
@@ -75,7 +80,16 @@ func newBench(t *testing.T) *bench {
 			if _, pods := list.(*corev1.PodList); pods && b.fails == "list pods" || !pods && b.fails == "list" {
 				return errLost
 			}
-			return kube.List(ctx, list, options...)
+			if _, records := list.(*metav1.PartialObjectMetadataList); !records || !b.expires {
+				return kube.List(ctx, list, options...)
+			}
+			token, again := strings.CutPrefix((&client.ListOptions{}).ApplyOptions(options).Continue, "latest ")
+			if token != "" && !again {
+				expired := apierrors.NewResourceExpired("the provided continue parameter is too old")
+				expired.ErrStatus.ListMeta.Continue = "latest " + token // as the API server does: to go on at its latest version
+				return expired
+			}
+			return kube.List(ctx, list, append(options, client.Limit(1), client.Continue(token))...)
 		},
 		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, record := object.(*unstructured.Unstructured); record && b.fails == "get" {
@@ -94,7 +108,7 @@ func newBench(t *testing.T) *bench {
 		},
 		Delete: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.DeleteOption) error {
 			if b.fails == "delete" || object.GetNamespace() == b.namespace && object.GetName() == b.stays {
-				return errLost
+				return cmp.Or(b.refusal, errLost)
 			}
 			return kube.Delete(ctx, object, options...)
 		},
@@ -374,6 +388,46 @@ func TestRetentionGoesOnAfterARecordThatCannotBeRemoved(t *testing.T) {
 	b.stays = decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0)
 	g.Expect(b.sweep()).To(MatchError("removing ChangeRecord " + b.namespace + "/" + b.stays + ": the API server is away"))
 	g.Expect(b.outcomes()).To(Equal([]string{"1 Verified"}))
+}
+
+func TestRetentionLeavesNoGapAfterARecordThatAWebhookKeeps(t *testing.T) {
+	for _, code := range []int32{404, 409} {
+		g, b := NewWithT(t), newBench(t)
+		for release := range int64(2) {
+			g.Expect(b.record(release+1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+		}
+		b.clock.SetTime(time.Now().Add(91 * 24 * time.Hour))
+		b.stays, b.refusal = decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0), testkit.Denied(code)
+		g.Expect(b.sweep()).To(MatchError("removing ChangeRecord " + b.namespace + "/" + b.stays + `: admission webhook "guard.example.com" denied the request: no`))
+		g.Expect(b.outcomes()).To(Equal([]string{"1 Verified", "2 Verified after 1"}), "or one after it would be gone")
+	}
+}
+
+func TestRetentionGoesOnWhereTheVersionOfItsListExpires(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	for _, uid := range []types.UID{"d-1", "d-2"} {
+		workload, next := b.release(1, "Success", "AllPodsPassed")
+		workload.Spec.WorkloadRef.UID = uid
+		g.Expect(b.writer.Record(t.Context(), workload, next, decide.RecordFacts{})).NotTo(BeNil())
+	}
+	b.clock.SetTime(time.Now().Add(91 * 24 * time.Hour))
+	b.expires = true
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(BeEmpty())
+}
+
+func TestRecordBeginsAnewWhereTheVersionOfItsListExpired(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	for release := range int64(2) {
+		g.Expect(b.record(release+1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	}
+	b.expires = true
+	owed, err := b.record(3, "Success", "AllPodsPassed", nil)
+	g.Expect(err).To(MatchError(HaveSuffix("the provided continue parameter is too old")))
+	g.Expect(owed.Owed).To(HaveSuffix("the provided continue parameter is too old"))
+	b.expires = false
+	g.Expect(b.record(3, "Success", "AllPodsPassed", owed)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}))
+	g.Expect(b.outcomes()).To(Equal([]string{"1 Verified", "2 Verified after 1", "3 Verified after 2"}))
 }
 
 func TestRetentionKeepsWhatOthersMade(t *testing.T) {

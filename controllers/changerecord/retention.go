@@ -35,6 +35,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
@@ -86,7 +87,12 @@ func (r *Retention) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result,
 	sweep := &sweep{retention: r, keep: keep, age: time.Duration(days) * 24 * time.Hour}
 	for next := ""; ; {
 		page := newList()
-		if err := r.Live.List(ctx, page, client.Limit(pageSize), client.Continue(next)); err != nil {
+		err := r.Live.List(ctx, page, client.Limit(pageSize), client.Continue(next))
+		if latest := continueAtLatest(err); latest != "" && latest != next {
+			next = latest
+			continue
+		}
+		if err != nil {
 			return ctrl.Result{}, fmt.Errorf("listing ChangeRecords: %w", err)
 		}
 		for i := range page.Items {
@@ -103,6 +109,16 @@ func (r *Retention) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result,
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: sweepInterval}, nil
+}
+
+// continueAtLatest returns where a list goes on whose version expired, as the removals between two pages took some minutes: the API server answers
+// with a token for its latest version. Empty for other errors.
+func continueAtLatest(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return status.Status().Continue
 }
 
 // sweep goes through all ChangeRecords, in the order of their namespaces and names. Those of a workload follow each other.
@@ -141,7 +157,7 @@ func (s *sweep) end(ctx context.Context) error {
 	for _, name := range decide.ExpiredRecords(stored, s.keep, s.age, s.retention.Agreed()) {
 		record, uid := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}, uids[name]
 		err := s.retention.Client.Delete(ctx, record, client.Preconditions{UID: &uid}, client.DisableReadYourWritesConsistency)
-		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		if err != nil && !scope.IsGone(err) && !scope.IsConflict(err) {
 			// The ones after it stay, so that there is no gap.
 			return fmt.Errorf("removing ChangeRecord %s/%s: %w", s.namespace, name, err)
 		}

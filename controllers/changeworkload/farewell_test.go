@@ -30,6 +30,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
@@ -90,4 +91,17 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 			g.Expect(gone).To(Equal(!row.again), "the record is removed once its order is closed")
 		})
 	}
+}
+
+func TestReconcileTriesAgainToLetARecordGoThatAWebhookKeeps(t *testing.T) {
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: removed, DeletionTimestamp: &metav1.Time{Time: testkit.Now()}, Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
+	}}
+	reconciler := &Reconciler{Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Looks: &looks.Background{}, Client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return testkit.Denied(404)
+		},
+	})}
+	_, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+	NewWithT(t).Expect(err).To(MatchError("removing the finalizer of ChangeWorkload shop/" + removed + `: admission webhook "guard.example.com" denied the request: no`))
 }

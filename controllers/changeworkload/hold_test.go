@@ -257,3 +257,15 @@ func TestReconcileKeepsTheStepOfAFailedReleaseThatCannotBeHeld(t *testing.T) {
 		})
 	}
 }
+
+func TestReconcileTellsThatAWebhookDeniesTheStatusWhateverItsCode(t *testing.T) {
+	g := NewWithT(t)
+	p := newPlane(t, append(sleepOf(1), recordAt(2, version, "Running", ""), finishedPod(1), passedBatch(1)), nil)
+	p.Client = interceptor.NewClient(p.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return testkit.Denied(404)
+		},
+	})
+	_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}})
+	g.Expect(err).To(MatchError("writing the status of ChangeWorkload default/sleep--x--" + version + `: admission webhook "guard.example.com" denied the request: no`))
+}

@@ -29,6 +29,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -116,7 +117,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil && !scope.IsGone(err) {
 		return ctrl.Result{}, fmt.Errorf("removing the finalizer of ChangeWorkload %s: %w", key, err)
 	}
 	return ctrl.Result{}, nil

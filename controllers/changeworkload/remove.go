@@ -32,6 +32,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // removeLeftover removes the ChangePod of a deleted ChangeWorkload of the same name, if the garbage collector has not yet.
@@ -49,7 +50,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	}
 	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID}, client.DisableReadYourWritesConsistency)
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil && !scope.IsGone(err) {
 		return fmt.Errorf("removing ChangePod %s, which a deleted ChangeWorkload left: %w", key, err)
 	}
 	return nil
@@ -72,7 +73,7 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		err := r.remove(ctx, &older[i])
 		// Also after an error: a deletion that only seems to have failed is not decided again.
 		r.numbers.forget(recordOf(&older[i]))
-		if client.IgnoreNotFound(err) != nil {
+		if err != nil && !scope.IsGone(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", client.ObjectKeyFromObject(&older[i]), err)
 		}
 		r.newest.Gone(&older[i])
@@ -118,7 +119,7 @@ func (r *Reconciler) clear(ctx context.Context, workload *appv1alpha1.ChangeWork
 	for i := range unlabelled[:min(len(unlabelled), maxBatchesAtOnce)] {
 		changePod := &unlabelled[i]
 		err := r.Client.Delete(ctx, changePod, client.Preconditions{UID: &changePod.UID}, client.DisableReadYourWritesConsistency)
-		if client.IgnoreNotFound(err) != nil {
+		if err != nil && !scope.IsGone(err) {
 			return fmt.Errorf("removing ChangePod %s/%s of an earlier release: %w", changePod.Namespace, changePod.Name, err)
 		}
 	}

@@ -174,6 +174,8 @@ func TestPruneRemovesTheBatchesByOneRequestBeforeTheirOwner(t *testing.T) {
 				" of an older version: removing the ChangePods of ChangeWorkload shop/" + removed + ": connection refused"},
 		{"the owner goes without them where the role is that of v0.1", two, once(collection+"(u-1.3,u-1.7)", forbidden, nothing),
 			[]string{collection + "(u-1.3,u-1.7)", "delete " + removed}, []string{removed + "--x--1", removed + "--x--2", removed + "--x--3"}, ""},
+		{"the owner stays where a webhook denies it as gone", two[:1], once("delete "+removed, testkit.Denied(404), nothing), []string{"delete " + removed},
+			[]string{removed}, "removing ChangeWorkload shop/" + removed + ` of an older version: admission webhook "guard.example.com" denied the request: no`},
 		{"once, although their owner's status was written meanwhile", two, once("delete "+removed, conflict, nothing),
 			[]string{collection + "(u-1.3,u-1.7)", "delete " + removed, "delete " + removed}, nil, ""},
 		{"and their owner stays that was recorded anew meanwhile", two, once("delete "+removed, conflict, again),
@@ -255,6 +257,20 @@ func TestRemoveLeftoverTellsWhatKeepsIt(t *testing.T) {
 	g.Expect(r.removeLeftover(t.Context(), recordOfRelease(7), batch(1, "u-1", 7, "u-1.7"))).To(MatchError("opening ChangePod shop/" + removed + "--x--1: " +
 		"that of a deleted ChangeWorkload is still there: its finalizers are [example.com/archive]"))
 	g.Expect(r.asked).To(HaveExactElements("delete "+removed+"--x--1"), "it isn't asked for again")
+}
+
+func TestRemovalsTellThatAWebhookDeniesThemWhateverItsCode(t *testing.T) {
+	record := recordOfRelease(7)
+	earlier, leftover, verdict := batch(1, "u-1", 3, ""), batch(2, "u-0", 7, "u-0.7"), verdictOn("drift", record, 3)
+	const denied = `: admission webhook "guard.example.com" denied the request: no`
+	r := newRemoval(t, func(*removal, string) error { return testkit.Denied(404) }, record, earlier, leftover, verdict)
+	for problem, err := range map[string]error{
+		"removing ChangePod shop/" + removed + "--x--1 of an earlier release":                r.clear(t.Context(), record, []appv1alpha1.ChangePod{*earlier}),
+		"removing ChangePod shop/" + removed + "--x--2, which a deleted ChangeWorkload left": r.removeLeftover(t.Context(), record, leftover),
+		"removing ChangeVerdict shop/drift of an earlier release":                            r.forgetVerdicts(t.Context(), record),
+	} {
+		NewWithT(t).Expect(err).To(MatchError(problem + denied))
+	}
 }
 
 func TestObserveBatches(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Removes the verdicts on earlier releases of a version.
@@ -44,7 +45,7 @@ func (r *Reconciler) forgetVerdicts(ctx context.Context, record *appv1alpha1.Cha
 		}
 		// The next reconcile tries again what the cache shows still.
 		err := r.Client.Delete(ctx, verdict, client.Preconditions{UID: &verdict.UID}, client.DisableReadYourWritesConsistency)
-		if client.IgnoreNotFound(err) != nil {
+		if err != nil && !scope.IsGone(err) {
 			return fmt.Errorf("removing ChangeVerdict %s/%s of an earlier release: %w", verdict.Namespace, verdict.Name, err)
 		}
 	}

@@ -752,6 +752,50 @@ func TestReconcileWritesAStatusAgainAfterAConflict(t *testing.T) {
 	g.Expect(result.RequeueAfter).To(Equal(time.Second))
 }
 
+func TestReconcileTellsThatAWebhookDeniesAWriteWhateverItsCode(t *testing.T) {
+	const denied = ` ControlledKind gadgets.example.com: admission webhook "guard.example.com" denied the request: no`
+	declared := func(spec string) func(*bench) {
+		return func(b *bench) {
+			b.install()
+			b.declare(spec)
+		}
+	}
+	for _, row := range []struct {
+		name, problem string
+		prepare       func(*bench)
+	}{
+		{"its status", "writing the status of", declared(`{version: v1, mode: Observe, release: {templates: [spec.template]}}`)},
+		{"its finalizer", "writing the finalizer of", declared(enforcedGadgets)},
+		{"the end of its finalizer", "writing the finalizer of", func(b *bench) {
+			declared(enforcedGadgets)(b)
+			b.settle()
+			NewWithT(b).Expect(b.kube.Delete(b.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+			b.reconcile() // it ends the kind
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b, _ := newFakeBench(t)
+			b.runner.synced = true
+			row.prepare(b)
+			b.compile(b.catalog)
+			b.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return testkit.Denied(404)
+				},
+				SubResourcePatch: func(ctx context.Context, kube client.Client, name string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+					if object.GetName() == gadgets {
+						return testkit.Denied(404)
+					}
+					return kube.SubResource(name).Patch(ctx, object, patch, options...)
+				},
+			})
+			_, err := b.Reconcile(t.Context(), ctrl.Request{})
+			g.Expect(err).To(MatchError(ContainSubstring(row.problem + denied)))
+		})
+	}
+}
+
 func TestRetriesComeInTimeForTheOtherKinds(t *testing.T) {
 	limiter := retries()
 	for range 30 {

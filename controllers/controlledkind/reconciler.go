@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -139,8 +140,11 @@ func (r *Reconciler) report(ctx context.Context, controlled *appv1alpha1.Control
 		return nil
 	}
 	err := r.Client.Status().Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err))
+	switch {
+	case scope.IsGone(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err)
 	}
 	logChange(ctx, before, controlled)
 	return nil

@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
@@ -299,8 +300,8 @@ func (r *Reconciler) setFinalizer(ctx context.Context, controlled *appv1alpha1.C
 		return nil
 	}
 	err := r.Client.Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("writing the finalizer of ControlledKind %s: %w", controlled.Name, err))
+	if err != nil && !scope.IsGone(err) {
+		return fmt.Errorf("writing the finalizer of ControlledKind %s: %w", controlled.Name, err)
 	}
 	return nil
 }

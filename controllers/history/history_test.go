@@ -31,6 +31,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
@@ -221,6 +222,7 @@ func TestErrNotKeptIsForWhatTheAPIServerRefusesEachTime(t *testing.T) {
 		{"an object that is invalid", apierrors.NewInvalid(schema.GroupKind{Kind: "ControllerRevision"}, "x", nil), true},
 		{"an object that is too large", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
 		{"a webhook's bad request", apierrors.NewBadRequest("no"), true},
+		{"a webhook's answer that there is no such thing", testkit.Denied(404), true},
 		{"an API server that is busy", apierrors.NewTooManyRequests("later", 1), false},
 		{"an API server that fails", apierrors.NewInternalError(errors.New("etcd is down")), false},
 		{"a connection that breaks", errors.New("connection refused"), false},

@@ -29,6 +29,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
@@ -47,8 +48,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if equality.Semantic.DeepEqual(before.Status, object.Status) {
 		return ctrl.Result{}, nil
 	}
-	if err := r.Client.Status().Patch(ctx, &object, client.MergeFrom(before)); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of OpsConfigInfo %s: %w", request, err))
+	err = r.Client.Status().Patch(ctx, &object, client.MergeFrom(before))
+	switch {
+	case scope.IsGone(err):
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("writing the status of OpsConfigInfo %s: %w", request, err)
 	}
 	previous := meta.FindStatusCondition(before.Status.Conditions, condition.Type)
 	if condition.Status == metav1.ConditionTrue {

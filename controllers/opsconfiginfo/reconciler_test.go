@@ -231,6 +231,17 @@ func TestReconcileIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestReconcileTellsThatAWebhookDeniesTheStatusWhateverItsCode(t *testing.T) {
+	g, b := NewWithT(t), newBench(t, interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return testkit.Denied(404)
+		},
+	})
+	b.create(b.key("blocking"), appv1alpha1.OpsConfigInfoSpec{Type: "isBlockingUp", Enable: true})
+	g.Expect(b.reconcile(b.key("blocking"))).To(MatchError("writing the status of OpsConfigInfo " + b.key("blocking").String() +
+		`: admission webhook "guard.example.com" denied the request: no`))
+}
+
 // The API server rejects an enabled setting that the operator could not use.
 func TestOpsConfigInfoRefusesContentsThatCanNotBeUsed(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{})

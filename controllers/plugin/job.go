@@ -104,7 +104,7 @@ func (a *Asker) removeEarlier(ctx context.Context, job *batchv1.Job) error {
 			continue
 		}
 		err := a.Jobs.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID})
-		if client.IgnoreNotFound(err) != nil {
+		if err != nil && !scope.IsGone(err) {
 			return fmt.Errorf("deleting Job %s: %w", old.Name, err)
 		}
 	}

@@ -151,11 +151,13 @@ func TestAskerSaysWhyAJobCantRun(t *testing.T) {
 		err      error
 		expected plugin.Answer
 	}{
-		"not granted":             {"create", rbac("create", ""), permission},
-		"deletion not granted":    {"delete", rbac("delete", "web-smoke-2"), permission},
-		"a quota":                 {"create", apierrors.NewForbidden(jobs, "web-smoke-3", errors.New("exceeded quota: few")), plugin.Broken("JobDenied", `creating Job web-smoke-3 in namespace shop: jobs.batch "web-smoke-3" is forbidden: exceeded quota: few`)},
-		"away at the creation":    {"create", errors.New("no endpoints"), plugin.Broken("ReadFailed", "creating Job web-smoke-3 in namespace shop: no endpoints")},
-		"away at the deletion":    {"delete", errors.New("no endpoints"), plugin.Broken("ReadFailed", "deleting the Jobs of earlier releases before Job web-smoke-3 in namespace shop: deleting Job web-smoke-2: no endpoints")},
+		"not granted":          {"create", rbac("create", ""), permission},
+		"deletion not granted": {"delete", rbac("delete", "web-smoke-2"), permission},
+		"a quota":              {"create", apierrors.NewForbidden(jobs, "web-smoke-3", errors.New("exceeded quota: few")), plugin.Broken("JobDenied", `creating Job web-smoke-3 in namespace shop: jobs.batch "web-smoke-3" is forbidden: exceeded quota: few`)},
+		"away at the creation": {"create", errors.New("no endpoints"), plugin.Broken("ReadFailed", "creating Job web-smoke-3 in namespace shop: no endpoints")},
+		"away at the deletion": {"delete", errors.New("no endpoints"), plugin.Broken("ReadFailed", "deleting the Jobs of earlier releases before Job web-smoke-3 in namespace shop: deleting Job web-smoke-2: no endpoints")},
+		"a webhook that keeps the one before": {"delete", testkit.Denied(404), plugin.Broken("JobDenied", "deleting the Jobs of earlier releases before Job web-smoke-3 in namespace shop: deleting Job web-smoke-2: "+
+			`admission webhook "guard.example.com" denied the request: no`)},
 		"away at the list":        {"list jobs", errors.New("no endpoints"), plugin.Broken("ReadFailed", "deleting the Jobs of earlier releases before Job web-smoke-3 in namespace shop: listing them: no endpoints")},
 		"away":                    {"get", errors.New("no endpoints"), plugin.Broken("ReadFailed", "reading Job web-smoke-3 in namespace shop: no endpoints")},
 		"away at the pods":        {"list pods", errors.New("no endpoints"), plugin.Broken("ReadFailed", "listing the pods of Job web-smoke-3 in namespace shop: no endpoints")},

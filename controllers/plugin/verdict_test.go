@@ -201,6 +201,7 @@ func TestAskerAwaitsNothingWithoutTheObject(t *testing.T) {
 		"whose place is kept by another": {create: exists, stored: []client.Object{&appv1alpha1.ChangeVerdict{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: place}}}, reason: "NotCreated"},
 		"that can't be read":             {create: exists, live: away, err: "making the check placement of shop/placement: reading ChangeVerdict shop/" + place + ": no endpoints"},
 		"that nobody may remove":         {remove: quota, cached: []client.Object{&appv1alpha1.ChangeVerdict{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: place}}}, reason: "NotCreated"},
+		"that a webhook keeps":           {remove: testkit.Denied(404), cached: []client.Object{&appv1alpha1.ChangeVerdict{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: place}}}, reason: "NotCreated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, clock := NewWithT(t), testclock.NewFakeClock(time.Unix(1767225600, 0))

@@ -166,3 +166,32 @@ func TestReconcileOpensEachGateOfAReleaseThatLeavesItsSteps(t *testing.T) {
 	g.Expect(kube.List(t.Context(), &pods)).To(Succeed())
 	g.Expect(pods.Items).To(HaveEach(HaveField("Spec.SchedulingGates", BeEmpty())), "no other attempt follows where the namespace was opted out")
 }
+
+func TestRemoveLeftoverTellsThatAWebhookKeepsItWhateverItsCode(t *testing.T) {
+	resource := schema.GroupResource{Resource: "changeworkloads"}
+	for name, row := range map[string]struct {
+		answer error
+		denied bool
+	}{
+		"it is gone":               {apierrors.NewNotFound(resource, "sleep"), false},
+		"another has its name":     {apierrors.NewConflict(resource, "sleep", nil), false},
+		"a webhook denies as gone": {testkit.Denied(404), true},
+		"a webhook denies as busy": {testkit.Denied(409), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			r := &Reconciler{Client: interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+					return row.answer
+				},
+			})}
+			err := r.removeLeftover(t.Context(), &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep"}})
+			if !row.denied {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError("removing ChangeWorkload default/sleep, which another workload left: " +
+				`admission webhook "guard.example.com" denied the request: no`))
+		})
+	}
+}

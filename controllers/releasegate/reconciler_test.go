@@ -345,6 +345,26 @@ func TestReconcileReturnsErrors(t *testing.T) {
 	}
 }
 
+func TestReconcileTellsThatAWebhookDeniesItsWritesWhateverTheCode(t *testing.T) {
+	release := record("web", "b", paced, is("Success", 1))
+	gate := &appv1alpha1.ReleaseGate{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "altershield"}}
+	for problem, objects := range map[string][]client.Object{
+		"updating": {optedIn(), policy("shop"), gate, &release},
+		"deleting": {optedIn(), gate},
+	} {
+		reconciler := &Reconciler{Namespace: system, Client: interceptor.NewClient(testkit.NewFake(t, objects...), interceptor.Funcs{
+			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return testkit.Denied(404)
+			},
+			Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+				return testkit.Denied(404)
+			},
+		})}
+		_, err := reconciler.Reconcile(t.Context(), in("shop")[0])
+		NewWithT(t).Expect(err).To(MatchError(problem + ` ReleaseGate shop/altershield: admission webhook "guard.example.com" denied the request: no`))
+	}
+}
+
 func TestRequestsAreForTheReleaseGateOfTheNamespace(t *testing.T) {
 	g, release := NewWithT(t), record("web", "b")
 	g.Expect(ofRelease(t.Context(), &release)).To(Equal(in("shop")))

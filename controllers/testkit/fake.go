@@ -23,6 +23,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -85,6 +86,11 @@ func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 		t.Fatal(err)
 	}
 	return builder.Build()
+}
+
+// Denied returns the answer to a write that a webhook denies with a code.
+func Denied(code int32) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Message: `admission webhook "guard.example.com" denied the request: no`}}
 }
 
 type fakeIndexer struct{ *fake.ClientBuilder }

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // releaseTimeout bounds the wait for the API server to delete records without finalizers. Each of its attempts takes up to a minute.
@@ -134,7 +135,7 @@ func (u *Uninstaller) removeFinalizer(ctx context.Context, kind, finalizer, cons
 		}
 		err := u.client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
-		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		case scope.IsConflict(err) || scope.IsGone(err):
 			done = false // changed or deleted meanwhile: the next call finds out
 			continue
 		case err != nil:

@@ -17,12 +17,18 @@ limitations under the License.
 package uninstall
 
 import (
+	"context"
+	"io"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
@@ -46,4 +52,35 @@ func TestRemainingNamesTheCRDsThatStayWithTheReason(t *testing.T) {
 		crd("changerecords"))}
 	NewWithT(t).Expect(u.remaining(t.Context(), deleted)).To(Equal(
 		"; changeworkloads.app.ops.cloud.alipay.com: CustomResource deletion is in progress; changerecords.app.ops.cloud.alipay.com"))
+}
+
+func TestUninstallerTellsThatAWebhookDeniesItsWritesWhateverTheCode(t *testing.T) {
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{"altershield.defense.antgroup.com/change-order"}}}
+	u := &Uninstaller{out: io.Discard, Options: Options{Namespace: "operator"}, client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return testkit.Denied(404)
+		},
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return testkit.Denied(404)
+		},
+	})}
+	remove := func(ctx context.Context) error {
+		kind := schema.GroupVersionKind{Group: "app.ops.cloud.alipay.com", Version: "v1alpha1", Kind: "ChangeWorkload"}
+		_, err := u.remove(ctx, kind, func(string) bool { return true })
+		return err
+	}
+	finalizers := func(ctx context.Context) error {
+		_, err := u.removeFinalizers(ctx)
+		return err
+	}
+	for problem, write := range map[string]func(context.Context) error{
+		"deleting ChangeWorkload web":                                         remove,
+		"deleting Deployment operator/altershieldoperator-controller-manager": u.removeManager,
+		"deleting namespace operator":                                         u.removeNamespace,
+		"removing the finalizer of ChangeWorkload shop/web":                   finalizers,
+	} {
+		t.Run(problem, func(t *testing.T) {
+			NewWithT(t).Expect(write(t.Context())).To(MatchError(problem + `: admission webhook "guard.example.com" denied the request: no`))
+		})
+	}
 }

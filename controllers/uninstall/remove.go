@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -173,7 +174,7 @@ func (u *Uninstaller) remove(ctx context.Context, kind schema.GroupVersionKind, 
 		if !ours(object.Name) {
 			continue
 		}
-		if err := u.client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+		if err := u.client.Delete(ctx, object); err != nil && !scope.IsGone(err) {
 			return nil, fmt.Errorf("deleting %s %s: %w", kind.Kind, object.Name, err)
 		}
 		fmt.Fprintf(u.out, "deleted %s %s\n", kind.Kind, object.Name)
@@ -214,7 +215,7 @@ func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 func (u *Uninstaller) removeManager(ctx context.Context) error {
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: operatorName}}
 	err := u.client.Delete(ctx, manager, client.PropagationPolicy(metav1.DeletePropagationForeground))
-	if apierrors.IsNotFound(err) {
+	if scope.IsGone(err) {
 		return nil
 	}
 	if err != nil {
@@ -235,7 +236,7 @@ func (u *Uninstaller) removeManager(ctx context.Context) error {
 func (u *Uninstaller) removeNamespace(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: u.Namespace}}
 	err := u.client.Delete(ctx, namespace)
-	if apierrors.IsNotFound(err) {
+	if scope.IsGone(err) {
 		return nil
 	}
 	if err != nil && !apierrors.IsConflict(err) { // a conflict means that it is already being deleted

@@ -23,6 +23,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Write writes the status of an object, which differs from before, a copy of the object as it was read, in nothing else. It writes nothing
@@ -31,7 +33,7 @@ func Write(ctx context.Context, to client.Client, before, object client.Object) 
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}
-	if err := to.Status().Patch(ctx, object, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := to.Status().Patch(ctx, object, client.MergeFrom(before)); err != nil && !scope.IsGone(err) {
 		kind, _ := to.GroupVersionKindFor(object) // the scheme has the kind: the patch has been sent
 		return fmt.Errorf("writing the status of %s %s: %w", kind.Kind, client.ObjectKeyFromObject(object), err)
 	}

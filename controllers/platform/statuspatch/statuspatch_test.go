@@ -45,6 +45,10 @@ func TestWrite(t *testing.T) {
 		"a status that didn't change isn't written": {parked: 1},
 		"a status that changed is":                  {parked: 2, writes: 1},
 		"an object that is gone is no error":        {parked: 2, answer: gone, writes: 1},
+		"a webhook that denies it as one that is gone is": {
+			parked: 2, answer: testkit.Denied(404), writes: 1,
+			err: `writing the status of ChangeFreeze shop/outage: admission webhook "guard.example.com" denied the request: no`,
+		},
 		"an error names the kind and the object": {
 			parked: 2, answer: errors.New("refused"), writes: 1, err: "writing the status of ChangeFreeze shop/outage: refused",
 		},
