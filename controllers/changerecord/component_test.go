@@ -80,16 +80,7 @@ func newBench(t *testing.T) *bench {
 			if _, pods := list.(*corev1.PodList); pods && b.fails == "list pods" || !pods && b.fails == "list" {
 				return errLost
 			}
-			if _, records := list.(*metav1.PartialObjectMetadataList); !records || !b.expires {
-				return kube.List(ctx, list, options...)
-			}
-			token, again := strings.CutPrefix((&client.ListOptions{}).ApplyOptions(options).Continue, "latest ")
-			if token != "" && !again {
-				expired := apierrors.NewResourceExpired("the provided continue parameter is too old")
-				expired.ErrStatus.ListMeta.Continue = "latest " + token // as the API server does: to go on at its latest version
-				return expired
-			}
-			return kube.List(ctx, list, append(options, client.Limit(1), client.Continue(token))...)
+			return b.list(ctx, kube, list, options...)
 		},
 		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, record := object.(*unstructured.Unstructured); record && b.fails == "get" {
@@ -116,6 +107,20 @@ func newBench(t *testing.T) *bench {
 	reader := settings.Reader{Client: b.kube, Namespace: b.namespace}
 	b.writer = &changerecord.Writer{Client: through, Live: through, Settings: reader, Clock: b.clock}
 	return b
+}
+
+// list lists in pages of one record where their version expires.
+func (b *bench) list(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+	if _, records := list.(*metav1.PartialObjectMetadataList); !records || !b.expires {
+		return kube.List(ctx, list, options...)
+	}
+	token, again := strings.CutPrefix((&client.ListOptions{}).ApplyOptions(options).Continue, "latest ")
+	if token != "" && !again {
+		expired := apierrors.NewResourceExpired("the provided continue parameter is too old")
+		expired.ErrStatus.Continue = "latest " + token // as the API server does: to go on at its latest version
+		return expired
+	}
+	return kube.List(ctx, list, append(options, client.Limit(1), client.Continue(token))...)
 }
 
 // release returns a release of the workload web and its status.
