@@ -303,7 +303,7 @@ tidy: ## Tidy go.mod, and those of hack/image and hack/page.
 
 .PHONY: verify
 verify: tidy generate fmt vet lint licenses sbom check-alerts check-image check-page ## Regenerate, format, vet, lint, check licences, alerts, the image and the page; fail if that leaves the work tree dirty, or if Git has a large file.
-	@large=$$(git ls-files -z | xargs -0 stat -c '%s %n' 2>/dev/null | awk '$$1 > 1048576'); if [ -n "$$large" ]; then \
+	@large=$$(git ls-tree -r -l HEAD | awk '$$4 > 1048576'); if [ -n "$$large" ]; then \
 		echo "Files of more than 1 MiB don't belong in Git:"; echo "$$large"; exit 1; fi
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi

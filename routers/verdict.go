@@ -85,7 +85,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		})
 	}
 	switch {
-	case err != nil && !scope.IsGone(err):
+	case scope.IgnoreGone(err) != nil:
 		return notSaved(fmt.Errorf("writing the status of ChangePod %s: %w", key, err))
 	case !applied:
 		return taken(statusStale, key, "the verdict changes nothing: it is already known, or came too late")

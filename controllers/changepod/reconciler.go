@@ -131,7 +131,7 @@ func (r *Reconciler) save(
 		r.Tracer.Checked(ctx, r.Client, before, changePod, now)
 		return nil
 	})
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return fmt.Errorf("writing the status of ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 	}
 	return nil

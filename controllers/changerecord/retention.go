@@ -157,7 +157,7 @@ func (s *sweep) end(ctx context.Context) error {
 	for _, name := range decide.ExpiredRecords(stored, s.keep, s.age, s.retention.Agreed()) {
 		record, uid := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}, uids[name]
 		err := s.retention.Client.Delete(ctx, record, client.Preconditions{UID: &uid}, client.DisableReadYourWritesConsistency)
-		if err != nil && !scope.IsGone(err) && !scope.IsConflict(err) {
+		if scope.IgnoreGone(err) != nil && !scope.IsConflict(err) {
 			// The ones after it stay, so that there is no gap.
 			return fmt.Errorf("removing ChangeRecord %s/%s: %w", s.namespace, name, err)
 		}

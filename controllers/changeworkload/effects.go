@@ -223,12 +223,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	workload.Status = decision.Status
 	// The number is not remembered here: the cache may have shown the object of an earlier release of the version again.
 	workload.Status.LastChangePod = max(decision.Status.LastChangePod, r.numbers.raise(recordOf(workload), 0))
-	err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before))
-	switch {
-	case scope.IsGone(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
+	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
+		return scope.IgnoreGone(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}
 	r.newest.Seen(workload)
 	r.report(before, workload, scene, decision)

@@ -117,7 +117,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("removing the finalizer of ChangeWorkload %s: %w", key, err)
 	}
 	return ctrl.Result{}, nil

@@ -78,7 +78,7 @@ func (r *Reconciler) labelPods(ctx context.Context, record *appv1alpha1.ChangeWo
 		label := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, appv1alpha1.LabelVersion, record.Spec.Reversion)
 		named := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 		err := r.Client.Patch(ctx, named, client.RawPatch(types.MergePatchType, label), client.DisableReadYourWritesConsistency)
-		if err != nil && !scope.IsGone(err) && !scope.IsConflict(err) {
+		if scope.IgnoreGone(err) != nil && !scope.IsConflict(err) {
 			failed = append(failed, fmt.Errorf("setting the version label of pod %s/%s: %w", pod.Namespace, pod.Name, err))
 		}
 	}

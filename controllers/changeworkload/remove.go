@@ -50,7 +50,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	}
 	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID}, client.DisableReadYourWritesConsistency)
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return fmt.Errorf("removing ChangePod %s, which a deleted ChangeWorkload left: %w", key, err)
 	}
 	return nil
@@ -73,7 +73,7 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		err := r.remove(ctx, &older[i])
 		// Also after an error: a deletion that only seems to have failed is not decided again.
 		r.numbers.forget(recordOf(&older[i]))
-		if err != nil && !scope.IsGone(err) {
+		if scope.IgnoreGone(err) != nil {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", client.ObjectKeyFromObject(&older[i]), err)
 		}
 		r.newest.Gone(&older[i])
@@ -119,7 +119,7 @@ func (r *Reconciler) clear(ctx context.Context, workload *appv1alpha1.ChangeWork
 	for i := range unlabelled[:min(len(unlabelled), maxBatchesAtOnce)] {
 		changePod := &unlabelled[i]
 		err := r.Client.Delete(ctx, changePod, client.Preconditions{UID: &changePod.UID}, client.DisableReadYourWritesConsistency)
-		if err != nil && !scope.IsGone(err) {
+		if scope.IgnoreGone(err) != nil {
 			return fmt.Errorf("removing ChangePod %s/%s of an earlier release: %w", changePod.Namespace, changePod.Name, err)
 		}
 	}

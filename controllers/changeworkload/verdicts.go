@@ -45,7 +45,7 @@ func (r *Reconciler) forgetVerdicts(ctx context.Context, record *appv1alpha1.Cha
 		}
 		// The next reconcile tries again what the cache shows still.
 		err := r.Client.Delete(ctx, verdict, client.Preconditions{UID: &verdict.UID}, client.DisableReadYourWritesConsistency)
-		if err != nil && !scope.IsGone(err) {
+		if scope.IgnoreGone(err) != nil {
 			return fmt.Errorf("removing ChangeVerdict %s/%s of an earlier release: %w", verdict.Namespace, verdict.Name, err)
 		}
 	}

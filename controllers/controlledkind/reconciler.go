@@ -140,11 +140,8 @@ func (r *Reconciler) report(ctx context.Context, controlled *appv1alpha1.Control
 		return nil
 	}
 	err := r.Client.Status().Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	switch {
-	case scope.IsGone(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err)
+	if err != nil {
+		return scope.IgnoreGone(fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err))
 	}
 	logChange(ctx, before, controlled)
 	return nil

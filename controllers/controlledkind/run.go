@@ -300,7 +300,7 @@ func (r *Reconciler) setFinalizer(ctx context.Context, controlled *appv1alpha1.C
 		return nil
 	}
 	err := r.Client.Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.DisableReadYourWritesConsistency)
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return fmt.Errorf("writing the finalizer of ControlledKind %s: %w", controlled.Name, err)
 	}
 	return nil

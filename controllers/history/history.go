@@ -150,7 +150,7 @@ func (k *Keeper) writeAgain(ctx context.Context, kind workload.Kind, live *unstr
 func (k *Keeper) remove(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	err := k.Client.Delete(ctx, revision, client.DisableReadYourWritesConsistency,
 		client.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion})
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return fmt.Errorf("removing ControllerRevision %s/%s: %w", revision.Namespace, revision.Name, err)
 	}
 	return nil

@@ -48,12 +48,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if equality.Semantic.DeepEqual(before.Status, object.Status) {
 		return ctrl.Result{}, nil
 	}
-	err = r.Client.Status().Patch(ctx, &object, client.MergeFrom(before))
-	switch {
-	case scope.IsGone(err):
-		return ctrl.Result{}, nil
-	case err != nil:
-		return ctrl.Result{}, fmt.Errorf("writing the status of OpsConfigInfo %s: %w", request, err)
+	if err := r.Client.Status().Patch(ctx, &object, client.MergeFrom(before)); err != nil {
+		return ctrl.Result{}, scope.IgnoreGone(fmt.Errorf("writing the status of OpsConfigInfo %s: %w", request, err))
 	}
 	previous := meta.FindStatusCondition(before.Status.Conditions, condition.Type)
 	if condition.Status == metav1.ConditionTrue {

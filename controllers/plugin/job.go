@@ -104,7 +104,7 @@ func (a *Asker) removeEarlier(ctx context.Context, job *batchv1.Job) error {
 			continue
 		}
 		err := a.Jobs.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID})
-		if err != nil && !scope.IsGone(err) {
+		if scope.IgnoreGone(err) != nil {
 			return fmt.Errorf("deleting Job %s: %w", old.Name, err)
 		}
 	}

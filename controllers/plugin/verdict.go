@@ -78,7 +78,7 @@ func (a *Asker) ensure(ctx context.Context, awaited *appv1alpha1.ChangeVerdict) 
 		// The cache may show the successor without the deletion, for which the client would wait for ever.
 		err = a.Client.Delete(ctx, found, client.Preconditions{UID: &found.UID}, client.DisableReadYourWritesConsistency)
 	}
-	if err != nil && !scope.IsGone(err) {
+	if scope.IgnoreGone(err) != nil {
 		return nil, fmt.Errorf("looking for ChangeVerdict %s: %w", key, err)
 	}
 	created := awaited.DeepCopy()

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	}
 	// A literal patch is cheaper than one computed from two copies, for each pod of each release. The API server rejects it for another pod of the name.
 	label := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:"%d"}}}`, pod.UID, appv1alpha1.LabelOperateFinished, now.Unix())
-	if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, label)); err != nil && !scope.IsGone(err) {
+	if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, label)); scope.IgnoreGone(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("labelling pod %s/%s as finished: %w", pod.Namespace, pod.Name, err)
 	}
 	return ctrl.Result{}, nil

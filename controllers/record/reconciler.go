@@ -284,7 +284,7 @@ func (r *Reconciler) replace(ctx context.Context, owner client.Object, other *ap
 func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID}, client.DisableReadYourWritesConsistency)
-	if err != nil && !scope.IsGone(err) && !scope.IsConflict(err) {
+	if scope.IgnoreGone(err) != nil && !scope.IsConflict(err) {
 		return fmt.Errorf("removing ChangeWorkload %s/%s, which another workload left: %w", workload.Namespace, workload.Name, err)
 	}
 	return nil

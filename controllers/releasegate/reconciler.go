@@ -140,7 +140,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case !exists:
 		return ctrl.Result{}, nil
 	}
-	if err := r.Client.Delete(ctx, &gate, client.Preconditions{UID: &gate.UID}); err != nil && !scope.IsGone(err) {
+	if err := r.Client.Delete(ctx, &gate, client.Preconditions{UID: &gate.UID}); scope.IgnoreGone(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("deleting ReleaseGate %s: %w", request, err)
 	}
 	return ctrl.Result{}, nil
@@ -186,7 +186,7 @@ func (r *Reconciler) keep(ctx context.Context, key client.ObjectKey, gate *appv1
 			return fmt.Errorf("creating ReleaseGate %s: %w", key, err)
 		}
 	case !equality.Semantic.DeepEqual(before.Spec, gate.Spec):
-		if err := r.Client.Patch(ctx, gate, client.MergeFrom(before)); err != nil && !scope.IsGone(err) {
+		if err := r.Client.Patch(ctx, gate, client.MergeFrom(before)); scope.IgnoreGone(err) != nil {
 			return fmt.Errorf("updating ReleaseGate %s: %w", key, err)
 		}
 	}

@@ -174,7 +174,7 @@ func (u *Uninstaller) remove(ctx context.Context, kind schema.GroupVersionKind, 
 		if !ours(object.Name) {
 			continue
 		}
-		if err := u.client.Delete(ctx, object); err != nil && !scope.IsGone(err) {
+		if err := u.client.Delete(ctx, object); scope.IgnoreGone(err) != nil {
 			return nil, fmt.Errorf("deleting %s %s: %w", kind.Kind, object.Name, err)
 		}
 		fmt.Fprintf(u.out, "deleted %s %s\n", kind.Kind, object.Name)

@@ -61,7 +61,7 @@ func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string
 
 // unlessGone returns the error of a write to a pod, nil if that is gone.
 func unlessGone(err error, doing string, pod *corev1.Pod) error {
-	if err == nil || scope.IsGone(err) {
+	if scope.IgnoreGone(err) == nil {
 		return nil
 	}
 	return fmt.Errorf("%s pod %s/%s: %w", doing, pod.Namespace, pod.Name, err)

@@ -171,5 +171,13 @@ func LacksPermission(err error) bool {
 // IsGone reports whether the object of a write is gone. Another webhook may deny with that code, too.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) && !IsDenied(err) }
 
+// IgnoreGone returns the error of a write, nil if its object is gone.
+func IgnoreGone(err error) error {
+	if IsGone(err) {
+		return nil
+	}
+	return err
+}
+
 // IsConflict reports whether an object has changed since it was read, so that another attempt may succeed at once.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }

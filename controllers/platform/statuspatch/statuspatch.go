@@ -33,7 +33,7 @@ func Write(ctx context.Context, to client.Client, before, object client.Object) 
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}
-	if err := to.Status().Patch(ctx, object, client.MergeFrom(before)); err != nil && !scope.IsGone(err) {
+	if err := to.Status().Patch(ctx, object, client.MergeFrom(before)); scope.IgnoreGone(err) != nil {
 		kind, _ := to.GroupVersionKindFor(object) // the scheme has the kind: the patch has been sent
 		return fmt.Errorf("writing the status of %s %s: %w", kind.Kind, client.ObjectKeyFromObject(object), err)
 	}
