@@ -17,6 +17,7 @@ limitations under the License.
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -94,12 +95,8 @@ func (t *tool) examineUntilFine(ctx context.Context, cluster *cluster, operator 
 		case err != nil && (wait == 0 || !passes(err)), err == nil && (wait == 0 || diagnosis.Problems == 0):
 			return diagnosis, err
 		}
-		select {
-		case <-ctx.Done():
-			return diagnosis, ctx.Err()
-		case <-limit.C():
-			return diagnosis, err
-		case <-ticker.C():
+		if !nextLook(ctx, ticker.C(), limit.C()) {
+			return diagnosis, cmp.Or(ctx.Err(), err)
 		}
 	}
 }

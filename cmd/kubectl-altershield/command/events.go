@@ -60,10 +60,8 @@ func (t *tool) runEvents(ctx context.Context, name string, watch bool) error {
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
 	for shown := list; ; {
-		select {
-		case <-ctx.Done():
+		if !nextLook(ctx, ticker.C(), nil) {
 			return ctx.Err()
-		case <-ticker.C():
 		}
 		fresh, err := cluster.refresh(ctx, facts)
 		if err == nil {

@@ -38,6 +38,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +58,7 @@ type bench struct {
 	t     *testing.T
 	kube  client.WithWatch
 	clock *testingclock.FakeClock
+	waits chan time.Duration // each wait for the next look, by its length
 	// env are environment variables, width and height the size of the terminal, 0 for none.
 	env           map[string]string
 	width, height int
@@ -105,7 +107,7 @@ func newBenchWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Objec
 		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
 		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		Build()
-	b := &bench{t: t, kube: kube, clock: testingclock.NewFakeClock(now), env: map[string]string{"LANG": "C.UTF-8"}}
+	b := &bench{t: t, kube: kube, clock: testingclock.NewFakeClock(now), waits: make(chan time.Duration, 100), env: map[string]string{"LANG": "C.UTF-8"}}
 	b.connect = func(config *rest.Config) (client.WithWatch, error) { b.config = config; return b.kube, nil }
 	b.ask = func(string) (command.Answer, error) {
 		return command.Answer{Body: []byte(`{"gitVersion":"v1.36.1"}`), Date: now}, nil
@@ -144,32 +146,62 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 	code := command.Run(ctx, append([]string{"--kubeconfig", file}, args...), command.Environment{
 		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
-		Clock:    b.clock, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
+		Clock:    toldClock{b.clock, b.waits}, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
 		Ask: func(_ context.Context, _ *rest.Config, path string) (command.Answer, error) { return b.ask(path) },
 	})
 	return answer{code, out.String(), errors.String()}
 }
 
-// tick lets the time go on, second by second, while something waits for it.
+// tick lets the time go on while a command waits for its next look, each time after a call of do: however slow a look is, no time passes in it.
 func (b *bench) tick(do func(second int)) {
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	b.t.Cleanup(func() { close(stop); <-done })
 	go func() {
 		defer close(done)
-		for second := 1; ; {
+		for second := 1; ; second++ {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Millisecond):
-			}
-			if b.clock.HasWaiters() {
+			case wait := <-b.waits:
 				do(second)
-				b.clock.Step(time.Second)
-				second++
+				b.clock.Step(wait)
 			}
 		}
 	}()
+}
+
+// toldClock is a clock that tells each wait for the next look of a command, or the next try of what a page follows.
+// Neither the beat of a stream nor the end of a page that nobody uses is awaited by a test.
+type toldClock struct {
+	*testingclock.FakeClock
+	waits chan<- time.Duration
+}
+
+func (c toldClock) After(wait time.Duration) <-chan time.Time {
+	after := c.FakeClock.After(wait)
+	if wait < time.Minute {
+		c.waits <- wait
+	}
+	return after
+}
+
+func (c toldClock) NewTicker(interval time.Duration) clock.Ticker {
+	ticker := c.FakeClock.NewTicker(interval)
+	if interval > time.Second {
+		return ticker
+	}
+	return toldTicker{Ticker: ticker, wait: func() { c.waits <- interval }}
+}
+
+type toldTicker struct {
+	clock.Ticker
+	wait func()
+}
+
+func (t toldTicker) C() <-chan time.Time {
+	t.wait()
+	return t.Ticker.C()
 }
 
 // web returns the Deployment web at a release.

@@ -137,22 +137,18 @@ func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (
 	if err != nil {
 		return nil, view.Facts{}, err
 	}
+	facts, err := cluster.find(ctx, name)
 	limit := t.Clock.NewTimer(within)
 	defer limit.Stop()
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
-	for {
-		facts, err := cluster.find(ctx, name)
-		if err == nil {
-			return cluster, facts, cluster.addMode(ctx, &facts)
-		}
-		if absent := (missing{}); !errors.As(err, &absent) {
-			return nil, view.Facts{}, err
-		}
-		if !nextLook(ctx, ticker.C(), limit.C()) {
-			return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
-		}
+	for errors.As(err, &missing{}) && nextLook(ctx, ticker.C(), limit.C()) {
+		facts, err = cluster.find(ctx, name)
 	}
+	if err != nil {
+		return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
+	}
+	return cluster, facts, cluster.addMode(ctx, &facts)
 }
 
 // recordTime is how long the operator may take to record a release of a kind that is only observed, or the first one of a declared kind.
