@@ -43,6 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -128,7 +129,7 @@ func Watch(options *cache.Options) {
 	own := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelName: operatorName})}
 	options.ByObject[&admissionregistrationv1.MutatingWebhookConfiguration{}] = own
 	options.ByObject[&admissionregistrationv1.ValidatingWebhookConfiguration{}] = own
-	options.ByObject[definitions()] = cache.ByObject{Transform: slimDefinition}
+	options.ByObject[definitions()] = cache.ByObject{Transform: scope.Transform(slimDefinition)}
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the same request.

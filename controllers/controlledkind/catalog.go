@@ -100,14 +100,10 @@ func definitions() *metav1.PartialObjectMetadata {
 }
 
 // slimDefinition returns a CustomResourceDefinition reduced to what its events are told apart by.
-func slimDefinition(object any) (any, error) {
-	whole, ok := object.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return object, nil
-	}
+func slimDefinition(whole *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: whole.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, DeletionTimestamp: whole.DeletionTimestamp,
-	}}, nil
+	}}
 }
 
 // Reconcile compiles a declared kind, and makes it known to this replica or unknown.

@@ -61,8 +61,8 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 		// A read of a kind without a watch must fail, or it would start one on the whole cluster.
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Namespace{}:               {Label: optedIn, Transform: slimNamespace},
-			&corev1.Pod{}:                     {Label: versioned, Transform: slimPod},
+			&corev1.Namespace{}:               {Label: optedIn, Transform: Transform(slimNamespace)},
+			&corev1.Pod{}:                     {Label: versioned, Transform: Transform(SlimPod)},
 			&appv1alpha1.ChangeWorkload{}:     {},
 			&appv1alpha1.ChangePod{}:          {},
 			&appv1alpha1.OpsConfigInfo{}:      {},

@@ -21,6 +21,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -29,18 +31,18 @@ import (
 // The functions below reduce objects to the fields that the operator reads. So a cached object must never be sent back as a whole:
 // every write is a patch of the operator's own fields.
 
-func slimNamespace(object any) (any, error) {
-	if namespace, ok := object.(*corev1.Namespace); ok {
-		return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}, nil
+// Transform returns the transform of a cache that reduces objects of one type, and leaves alone what else an informer passes to it.
+func Transform[Object client.Object](slim func(Object) Object) toolscache.TransformFunc {
+	return func(object any) (any, error) {
+		if whole, ok := object.(Object); ok {
+			return slim(whole), nil
+		}
+		return object, nil
 	}
-	return object, nil
 }
 
-func slimPod(object any) (any, error) {
-	if pod, ok := object.(*corev1.Pod); ok {
-		return SlimPod(pod), nil
-	}
-	return object, nil
+func slimNamespace(namespace *corev1.Namespace) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}
 }
 
 // SlimPod returns a pod reduced to the fields that the cache keeps.

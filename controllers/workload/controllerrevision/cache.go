@@ -30,7 +30,7 @@ import (
 
 // Cache holds ControllerRevisions that carry a version, without their templates. It is the same for every kind.
 func Cache(stamped labels.Selector) cache.ByObject {
-	return cache.ByObject{Label: native(stamped), Transform: slim}
+	return cache.ByObject{Label: native(stamped), Transform: scope.Transform(slim)}
 }
 
 // native leaves out the ControllerRevisions in which the operator itself keeps templates.
@@ -39,10 +39,6 @@ func native(selector labels.Selector) labels.Selector {
 	return selector.Add(absent...)
 }
 
-func slim(object any) (any, error) {
-	revision, ok := object.(*appsv1.ControllerRevision)
-	if !ok {
-		return object, nil
-	}
-	return &appsv1.ControllerRevision{ObjectMeta: scope.SlimMeta(revision.ObjectMeta), Revision: revision.Revision}, nil
+func slim(revision *appsv1.ControllerRevision) *appsv1.ControllerRevision {
+	return &appsv1.ControllerRevision{ObjectMeta: scope.SlimMeta(revision.ObjectMeta), Revision: revision.Revision}
 }

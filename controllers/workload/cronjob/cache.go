@@ -33,16 +33,12 @@ import (
 // Cache holds CronJobs and Jobs that carry a version, and of those only what is read.
 func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&batchv1.CronJob{}: {Label: stamped, Transform: slim},
+		&batchv1.CronJob{}: {Label: stamped, Transform: scope.Transform(slim)},
 		&batchv1.Job{}:     job.Cache(stamped),
 	}
 }
 
-func slim(object any) (any, error) {
-	cronJob, ok := object.(*batchv1.CronJob)
-	if !ok {
-		return object, nil
-	}
+func slim(cronJob *batchv1.CronJob) *batchv1.CronJob {
 	slim := &batchv1.CronJob{ObjectMeta: scope.SlimWorkloadMeta(cronJob.ObjectMeta)}
 	slim.Spec.Suspend = cronJob.Spec.Suspend
 	slim.Spec.ConcurrencyPolicy = cronJob.Spec.ConcurrencyPolicy
@@ -51,5 +47,5 @@ func slim(object any) (any, error) {
 	}
 	slim.Spec.JobTemplate.Spec.Parallelism = cronJob.Spec.JobTemplate.Spec.Parallelism
 	slim.Spec.JobTemplate.Spec.Completions = cronJob.Spec.JobTemplate.Spec.Completions
-	return slim, nil
+	return slim
 }

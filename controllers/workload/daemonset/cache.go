@@ -32,16 +32,12 @@ import (
 // Cache holds DaemonSets and ControllerRevisions that carry a version, and of those only what is read.
 func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&appsv1.DaemonSet{}:          {Label: stamped, Transform: slimDaemonSet},
+		&appsv1.DaemonSet{}:          {Label: stamped, Transform: scope.Transform(slimDaemonSet)},
 		&appsv1.ControllerRevision{}: controllerrevision.Cache(stamped),
 	}
 }
 
-func slimDaemonSet(object any) (any, error) {
-	set, ok := object.(*appsv1.DaemonSet)
-	if !ok {
-		return object, nil
-	}
+func slimDaemonSet(set *appsv1.DaemonSet) *appsv1.DaemonSet {
 	slim := &appsv1.DaemonSet{ObjectMeta: scope.SlimWorkloadMeta(set.ObjectMeta)}
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
@@ -49,5 +45,5 @@ func slimDaemonSet(object any) (any, error) {
 	slim.Status.DesiredNumberScheduled = set.Status.DesiredNumberScheduled
 	slim.Status.CurrentNumberScheduled = set.Status.CurrentNumberScheduled
 	slim.Status.UpdatedNumberScheduled = set.Status.UpdatedNumberScheduled
-	return slim, nil
+	return slim
 }

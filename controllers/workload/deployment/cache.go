@@ -32,16 +32,12 @@ import (
 // Cache returns options for Deployments and ReplicaSets that carry a version, reduced to the fields that are read.
 func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&appsv1.Deployment{}: {Label: stamped, Transform: slimDeployment},
-		&appsv1.ReplicaSet{}: {Label: stamped, Transform: slimReplicaSet},
+		&appsv1.Deployment{}: {Label: stamped, Transform: scope.Transform(slimDeployment)},
+		&appsv1.ReplicaSet{}: {Label: stamped, Transform: scope.Transform(slimReplicaSet)},
 	}
 }
 
-func slimDeployment(object any) (any, error) {
-	deployment, ok := object.(*appsv1.Deployment)
-	if !ok {
-		return object, nil
-	}
+func slimDeployment(deployment *appsv1.Deployment) *appsv1.Deployment {
 	slim := &appsv1.Deployment{ObjectMeta: scope.SlimWorkloadMeta(deployment.ObjectMeta)}
 	slim.Spec.Replicas = deployment.Spec.Replicas
 	slim.Spec.Paused = deployment.Spec.Paused
@@ -52,14 +48,10 @@ func slimDeployment(object any) (any, error) {
 	}
 	slim.Status.Replicas = deployment.Status.Replicas
 	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
-	return slim, nil
+	return slim
 }
 
-func slimReplicaSet(object any) (any, error) {
-	replicaSet, ok := object.(*appsv1.ReplicaSet)
-	if !ok {
-		return object, nil
-	}
+func slimReplicaSet(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	slim := &appsv1.ReplicaSet{ObjectMeta: scope.SlimMeta(replicaSet.ObjectMeta)}
 	if revision, numbered := replicaSet.Annotations[revisionAnnotation]; numbered {
 		slim.Annotations = map[string]string{revisionAnnotation: revision}
@@ -69,5 +61,5 @@ func slimReplicaSet(object any) (any, error) {
 	if failure := creationFailure(replicaSet); failure != nil {
 		slim.Status.Conditions = []appsv1.ReplicaSetCondition{*failure}
 	}
-	return slim, nil
+	return slim
 }

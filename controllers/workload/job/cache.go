@@ -36,14 +36,10 @@ func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 
 // Cache holds Jobs that carry a version, and of those only what is read. It is the same for the Jobs of CronJobs.
 func Cache(stamped labels.Selector) cache.ByObject {
-	return cache.ByObject{Label: stamped, Transform: slim}
+	return cache.ByObject{Label: stamped, Transform: scope.Transform(slim)}
 }
 
-func slim(object any) (any, error) {
-	job, ok := object.(*batchv1.Job)
-	if !ok {
-		return object, nil
-	}
+func slim(job *batchv1.Job) *batchv1.Job {
 	slim := &batchv1.Job{ObjectMeta: scope.SlimWorkloadMeta(job.ObjectMeta)}
 	slim.Spec.Parallelism = job.Spec.Parallelism
 	slim.Spec.Completions = job.Spec.Completions
@@ -54,5 +50,5 @@ func slim(object any) (any, error) {
 			slim.Status.Conditions = append(slim.Status.Conditions, condition)
 		}
 	}
-	return slim, nil
+	return slim
 }

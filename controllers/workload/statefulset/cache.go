@@ -33,16 +33,12 @@ import (
 // Cache holds StatefulSets and ControllerRevisions that carry a version, and of those only what is read.
 func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&appsv1.StatefulSet{}:        {Label: stamped, Transform: slimStatefulSet},
+		&appsv1.StatefulSet{}:        {Label: stamped, Transform: scope.Transform(slimStatefulSet)},
 		&appsv1.ControllerRevision{}: controllerrevision.Cache(stamped),
 	}
 }
 
-func slimStatefulSet(object any) (any, error) {
-	set, ok := object.(*appsv1.StatefulSet)
-	if !ok {
-		return object, nil
-	}
+func slimStatefulSet(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	slim := &appsv1.StatefulSet{ObjectMeta: scope.SlimWorkloadMeta(set.ObjectMeta)}
 	slim.Spec.Replicas = set.Spec.Replicas
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
@@ -57,5 +53,5 @@ func slimStatefulSet(object any) (any, error) {
 	slim.Status.UpdatedReplicas = set.Status.UpdatedReplicas
 	slim.Status.CurrentRevision = set.Status.CurrentRevision
 	slim.Status.UpdateRevision = set.Status.UpdateRevision
-	return slim, nil
+	return slim
 }
