@@ -88,7 +88,7 @@ func Decide(seen Observation) Decision {
 		decision.leave(seen)
 	}
 	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || seen.Turn
-	decision.Wait = sooner(decision.Wait, seen.Unblock)
+	decision.Wait = decide.Sooner(decision.Wait, seen.Unblock)
 	for _, known := range seen.Rollbacks {
 		if seen.Verified && known.Version == seen.Release.Version && known.Release < seen.Release.Number {
 			decision.Forgive = known.Version
@@ -113,14 +113,6 @@ func (d *Decision) leave(seen Observation) {
 			d.ask(seen, appv1alpha1.RollbackPodsNotRunning, seen.Stuck.Message)
 		}
 	}
-}
-
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }
 
 func (d *Decision) ask(seen Observation, reason appv1alpha1.RollbackReason, message string) {

@@ -150,6 +150,6 @@ func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, se
 		return nil
 	}
 	seen.Blocked, seen.Unblock = ordinals.StuckWait(pods, seen.Failures != "", seen.Patience, r.Clock.Now())
-	seen.Unblock = sooner(seen.Unblock, obstacleTime)
+	seen.Unblock = decide.Sooner(seen.Unblock, obstacleTime)
 	return nil
 }

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
@@ -71,7 +72,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		if over || err != nil {
 			return ctrl.Result{}, err
 		}
-		wait = sooner(wait, again)
+		wait = decide.Sooner(wait, again)
 	}
 	if decision.Delete {
 		again, err := r.delete(ctx, object, seen)
@@ -81,7 +82,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		wait = sooner(wait, again)
+		wait = decide.Sooner(wait, again)
 	}
 	if decision.Forgive != "" {
 		if err := r.forgive(ctx, object, seen.Rollbacks, decision.Forgive); err != nil {
