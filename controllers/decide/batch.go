@@ -53,7 +53,7 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 		waiting, missing = waiting[len(batch):], missing-len(batch)
 		result.reachedThreshold = true
 	}
-	// A paused Deployment creates no pods, so only pods that have finished already need a deadline. A run ends by itself, in its time.
+	// A paused workload creates no pods, so only pods that have finished already need a deadline. A run ends by itself, in its time.
 	if missing <= 0 || seen.Runs || seen.Paused && len(waiting) == 0 {
 		return result
 	}

@@ -44,7 +44,7 @@ const concurrency = 5
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=create
 // Renews the record of a version that is released again.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
-// Removes a record that a deleted Deployment of the same name left.
+// Removes a record that a deleted workload of the same name left.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
 
 // Reconciler creates the ChangeWorkload of each release of the workloads of one kind, and then marks the workload as processed, unless the kind

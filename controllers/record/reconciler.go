@@ -38,7 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// leftoverWait is how long to wait for the garbage collector to remove the record of a deleted Deployment of the same name.
+// leftoverWait is how long to wait for the garbage collector to remove the record of a deleted workload of the same name.
 const leftoverWait = time.Second
 
 // takenWait is the time until a release whose record another workload has is looked at again.

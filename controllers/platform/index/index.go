@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package index finds the objects of a release in the cache. It goes by owner reference, not by label: two Deployments may share all
+// Package index finds the objects of a release in the cache. It goes by owner reference, not by label: two workloads may share all
 // labels, and no label can hold a name of 253 characters.
 package index
 

@@ -33,8 +33,8 @@ const (
 	uniqueLength = 10
 )
 
-// orderID returns <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash makes it unique forever, as the UID of the record is:
-// a Deployment, a version and even a number may recur.
+// orderID returns <cluster>/<namespace>/<workload>/<hash>/<release>. The hash makes it unique forever, as the UID of the record is:
+// the name of a workload, a version and even a number may recur.
 func (c Config) orderID(release verifier.Release) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", release.Record, release.Recorded))
 	unique := "/" + hex.EncodeToString(sum[:])[:uniqueLength] + "/" + strconv.FormatInt(release.Number, 10)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cronjob is the kind CronJob. A release of it takes effect at the next run: it is checked by the first Job that begins after it.
+// Package cronjob implements the kind CronJob. A release of it takes effect at the next run: it is checked by the first Job that begins after it.
 package cronjob
 
 import (

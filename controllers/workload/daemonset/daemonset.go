@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package daemonset is the kind DaemonSet. Nothing else of the operator knows DaemonSets.
+// Package daemonset implements the kind DaemonSet, whose revisions are ControllerRevisions.
 package daemonset
 
 import (

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package deployment implements the kind Deployment. No other package of the operator knows Deployments and ReplicaSets.
+// Package deployment implements the kind Deployment, whose revisions are ReplicaSets.
 package deployment
 
 import (

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package job is the kind Job. A Job is one release: its pod template can't be changed.
+// Package job implements the kind Job. A Job is one release: its pod template can't be changed.
 package job
 
 import (

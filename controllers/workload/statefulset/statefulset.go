@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package statefulset is the kind StatefulSet. Nothing else of the operator knows StatefulSets.
+// Package statefulset implements the kind StatefulSet, whose revisions are ControllerRevisions.
 package statefulset
 
 import (
