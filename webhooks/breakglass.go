@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/freeze"
 )
 
 // Finds a BreakGlass for a release that would otherwise be frozen or denied.
@@ -76,7 +76,7 @@ func (f *freezes) glasses(ctx context.Context, asked start) (usable []*appv1alph
 	}
 	for i := range list.Items {
 		glass := &list.Items[i]
-		if decide.IsUsable(glass, f.clock.Now()) && freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
+		if decide.IsUsable(glass, f.clock.Now()) && concern.Selects(glass.Spec.Workloads, f.kind, asked.object) {
 			usable = append(usable, glass)
 		}
 	}

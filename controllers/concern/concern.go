@@ -14,12 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package concern finds out which workloads a ReleasePolicy or a VerificationPolicy concerns.
+// Package concern finds out which workloads the selectors of policies, freezes and the like select.
 package concern
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,6 +89,24 @@ func (s Selection) HasNamespace(ctx context.Context, reader client.Reader, names
 	if err != nil {
 		return false, client.IgnoreNotFound(fmt.Errorf("reading namespace %s: %w", namespace, err))
 	}
-	selector, err := metav1.LabelSelectorAsSelector(s.Namespaces)
-	return err == nil && selector.Matches(labels.Set(object.Labels)), nil
+	return Matches(s.Namespaces, object.Labels), nil
+}
+
+// Selects reports whether selectors select a workload. No selectors select all.
+func Selects(selectors []appv1alpha1.WorkloadSelector, kind workload.Typed, object client.Object) bool {
+	return len(selectors) == 0 || slices.ContainsFunc(selectors, func(selector appv1alpha1.WorkloadSelector) bool {
+		switch {
+		case schema.ParseGroupKind(selector.Kind) != kind.GroupVersionKind().GroupKind():
+			return false
+		case selector.Name != "":
+			return selector.Name == object.GetName()
+		}
+		return selector.Selector == nil || Matches(selector.Selector, object.GetLabels())
+	})
+}
+
+// Matches reports whether a selector matches labels. An unusable one matches none.
+func Matches(selector *metav1.LabelSelector, set labels.Set) bool {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && parsed.Matches(set)
 }

@@ -88,6 +88,13 @@ func TestAdviceTellsWhatASelectionDoesNotConcern(t *testing.T) {
 	}
 }
 
+func TestSelects(t *testing.T) {
+	g, web := NewWithT(t), deployment("shop", "web")
+	g.Expect(concern.Selects(nil, deploymentkind.Kind{}, web)).To(BeTrue())
+	g.Expect(concern.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "web"}}, deploymentkind.Kind{}, web)).To(BeTrue())
+	g.Expect(concern.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "api"}}, deploymentkind.Kind{}, web)).To(BeFalse())
+}
+
 func TestHasNamespace(t *testing.T) {
 	for name, row := range map[string]struct {
 		selection concern.Selection

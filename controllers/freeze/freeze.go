@@ -27,13 +27,12 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/calendar"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -62,26 +61,30 @@ type Found struct {
 // Of returns the ChangeFreezes that concern a workload, the strictest first: Deny, Park, Warn, and of those the one that ends last. One
 // with an unusable spec concerns none. They are shared with the cache and must not be changed.
 func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Object, now time.Time) ([]Found, error) {
-	of := targetOf(kind, object)
+	own := object.GetNamespace()
 	var found []Found
-	for _, namespace := range slices.Compact([]string{of.namespace, r.Namespace}) {
+	var namespaceLabels labels.Set
+	for _, namespace := range slices.Compact([]string{own, r.Namespace}) {
 		var list appv1alpha1.ChangeFreezeList
 		err := r.Freezes.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 		if err != nil {
 			return nil, fmt.Errorf("listing the ChangeFreezes in namespace %s: %w", namespace, err)
 		}
 		for i := range list.Items {
-			object := &list.Items[i]
-			if object.Spec.Namespaces != nil && of.namespaceLabels == nil {
-				if of.namespaceLabels, err = r.labelsOf(ctx, of.namespace); err != nil {
-					return nil, err
+			freeze, concerned := &list.Items[i], list.Items[i].Namespace == own
+			if selector := freeze.Spec.Namespaces; selector != nil {
+				if namespaceLabels == nil {
+					if namespaceLabels, err = r.labelsOf(ctx, own); err != nil {
+						return nil, err
+					}
 				}
+				concerned = concern.Matches(selector, namespaceLabels)
 			}
-			if !of.isConcernedBy(object) {
+			if !concerned || !concern.Selects(freeze.Spec.Workloads, kind, object) {
 				continue
 			}
-			if times, problems := Check(object, r.Namespace); len(problems) == 0 {
-				found = append(found, Found{object, times.At(now)})
+			if times, problems := Check(freeze, r.Namespace); len(problems) == 0 {
+				found = append(found, Found{freeze, times.At(now)})
 			}
 		}
 	}
@@ -124,49 +127,6 @@ func (r Reader) labelsOf(ctx context.Context, namespace string) (labels.Set, err
 
 func strictness(action appv1alpha1.FreezeAction) int {
 	return slices.Index([]appv1alpha1.FreezeAction{appv1alpha1.FreezeWarn, appv1alpha1.FreezePark, appv1alpha1.FreezeDeny}, action)
-}
-
-// target is a workload that ChangeFreezes may concern.
-type target struct {
-	namespace, name         string
-	kind                    schema.GroupKind
-	labels, namespaceLabels labels.Set
-}
-
-func targetOf(kind workload.Typed, object client.Object) target {
-	return target{kind: kind.GroupVersionKind().GroupKind(), name: object.GetName(), labels: object.GetLabels(), namespace: object.GetNamespace()}
-}
-
-// Selects reports whether selectors select a workload. No selectors select all.
-func Selects(selectors []appv1alpha1.WorkloadSelector, kind workload.Typed, object client.Object) bool {
-	return targetOf(kind, object).isOneOf(selectors)
-}
-
-// isConcernedBy reports whether a freeze concerns the workload, if it is usable.
-func (t target) isConcernedBy(object *appv1alpha1.ChangeFreeze) bool {
-	if object.Spec.Namespaces == nil {
-		return object.Namespace == t.namespace && t.isOneOf(object.Spec.Workloads)
-	}
-	return matches(object.Spec.Namespaces, t.namespaceLabels) && t.isOneOf(object.Spec.Workloads)
-}
-
-// isOneOf reports whether selectors select the workload. No selectors select all.
-func (t target) isOneOf(selectors []appv1alpha1.WorkloadSelector) bool {
-	return len(selectors) == 0 || slices.ContainsFunc(selectors, func(selector appv1alpha1.WorkloadSelector) bool {
-		switch {
-		case schema.ParseGroupKind(selector.Kind) != t.kind:
-			return false
-		case selector.Name != "":
-			return selector.Name == t.name
-		}
-		return selector.Selector == nil || matches(selector.Selector, t.labels)
-	})
-}
-
-// matches reports whether a selector matches labels. An unusable one matches none.
-func matches(selector *metav1.LabelSelector, set labels.Set) bool {
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && parsed.Matches(set)
 }
 
 // Excepts reports whether a user's releases are excepted from a freeze.

@@ -343,10 +343,3 @@ func TestReaderOfReportsWhatItCanNotRead(t *testing.T) {
 		})
 	}
 }
-
-func TestSelects(t *testing.T) {
-	g, web := NewWithT(t), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
-	g.Expect(freeze.Selects(nil, deployment.Kind{}, web)).To(BeTrue())
-	g.Expect(freeze.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "web"}}, deployment.Kind{}, web)).To(BeTrue())
-	g.Expect(freeze.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "api"}}, deployment.Kind{}, web)).To(BeFalse())
-}

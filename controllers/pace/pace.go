@@ -27,7 +27,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/concern"
-	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -108,7 +107,7 @@ func specificity(policy *appv1alpha1.ReleasePolicy, kind workload.Typed, object 
 	}
 	most := -1
 	for _, selected := range policy.Spec.Workloads {
-		if !freeze.Selects([]appv1alpha1.WorkloadSelector{selected}, kind, object) {
+		if !concern.Selects([]appv1alpha1.WorkloadSelector{selected}, kind, object) {
 			continue
 		}
 		level := byKind

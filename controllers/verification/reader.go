@@ -27,7 +27,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/concern"
-	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -58,7 +57,7 @@ func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Objec
 		})
 		for i := range list.Items {
 			policy := &list.Items[i]
-			if len(Problems(policy, r.Namespace)) > 0 || !freeze.Selects(policy.Spec.Workloads, kind, object) {
+			if len(Problems(policy, r.Namespace)) > 0 || !concern.Selects(policy.Spec.Workloads, kind, object) {
 				continue
 			}
 			concerned, err := Selection(policy).HasNamespace(ctx, r.Client, own)

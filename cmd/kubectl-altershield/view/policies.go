@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 )
 
@@ -128,7 +129,7 @@ func (s selected) because(object *unstructured.Unstructured) string {
 	}
 	var what []string
 	for _, selector := range s.workloads {
-		if object != nil && !freeze.Selects([]appv1alpha1.WorkloadSelector{selector}, object, object) {
+		if object != nil && !concern.Selects([]appv1alpha1.WorkloadSelector{selector}, object, object) {
 			continue
 		}
 		switch {
