@@ -63,5 +63,5 @@ func isPresent(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.Chang
 func isOf(record *appv1alpha1.ChangeWorkload, approval *appv1alpha1.ChangeApproval) bool {
 	reference := record.Spec.WorkloadRef
 	return reference != nil && reference.UID == approval.Spec.UID && reference.Name == approval.Spec.Workload.Name &&
-		schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind() == schema.ParseGroupKind(approval.Spec.Workload.Kind)
+		reference.GroupKind() == schema.ParseGroupKind(approval.Spec.Workload.Kind)
 }

@@ -178,7 +178,7 @@ func (w *Writer) place(ctx context.Context, workload *appv1alpha1.ChangeWorkload
 // names lists the names of the ChangeRecords of a workload.
 func (w *Writer) names(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]string, error) {
 	var names []string
-	key := decide.RecordKey(decide.RecordedWorkload(workload).UID, workload.Spec.Observed)
+	key := decide.RecordKey(workload.Workload().UID, workload.Spec.Observed)
 	for next := ""; ; {
 		page := newList()
 		err := w.Live.List(ctx, page, client.InNamespace(workload.Namespace), client.MatchingLabels{appv1alpha1.LabelRecordOf: key},

@@ -25,7 +25,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -221,7 +220,7 @@ func (s *search) selects(ctx context.Context, event *notice.Event) (bool, error)
 	if selected, known := s.workloads[event.Workload.UID]; known {
 		return selected, nil
 	}
-	kind := s.Kinds.Snapshot().ByGroupKind(schema.FromAPIVersionAndKind(event.Workload.APIVersion, event.Workload.Kind).GroupKind())
+	kind := s.Kinds.Snapshot().ByGroupKind(event.Workload.GroupKind())
 	if kind == nil {
 		return false, nil
 	}

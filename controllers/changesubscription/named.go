@@ -21,7 +21,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -125,7 +124,7 @@ func (s *search) names(event appv1alpha1.SubscribedEvent) bool {
 // isGone reports whether the workload of a release is deleted. It may have no record, or leave the cache, for other reasons.
 func (s *search) isGone(ctx context.Context, release *appv1alpha1.ToldRelease) (bool, error) {
 	of := &release.Workload
-	kind := s.Kinds.Snapshot().ByGroupKind(schema.FromAPIVersionAndKind(of.APIVersion, of.Kind).GroupKind())
+	kind := s.Kinds.Snapshot().ByGroupKind(of.GroupKind())
 	if kind == nil {
 		return false, nil
 	}

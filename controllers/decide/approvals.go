@@ -20,9 +20,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -52,7 +49,7 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 
 // isOfRelease reports whether a ChangeApproval names a release.
 func isOfRelease(spec *appv1alpha1.ChangeApprovalSpec, workload *appv1alpha1.ChangeWorkload) bool {
-	return spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
+	return spec.UID == workload.Workload().UID && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 }
 
 // MayApprove reports whether the approvers of a ReleasePolicy, nil for all, include a user who is in some groups. Service accounts have to be
@@ -69,15 +66,4 @@ func MayApprove(approvers *appv1alpha1.Approvers, user string, groups []string) 
 		return true
 	}
 	return slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(approvers.Groups, group) })
-}
-
-// ownerOf returns the UID of the workload of a record.
-func ownerOf(workload *appv1alpha1.ChangeWorkload) types.UID {
-	if reference := workload.Spec.WorkloadRef; reference != nil {
-		return reference.UID
-	}
-	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
-		return owner.UID
-	}
-	return ""
 }

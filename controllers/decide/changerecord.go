@@ -166,7 +166,7 @@ type RecordFacts struct {
 func NewChangeRecord(
 	workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, plan RecordPlan, facts RecordFacts, now time.Time,
 ) *appv1alpha1.ChangeRecord {
-	spec, of, labels := &workload.Spec, RecordedWorkload(workload), map[string]string{}
+	spec, of, labels := &workload.Spec, workload.Workload(), map[string]string{}
 	maps.Copy(labels, workload.Labels)
 	key := RecordKey(of.UID, spec.Observed)
 	labels[appv1alpha1.LabelRecordOf] = key
@@ -237,18 +237,6 @@ func follow(spec *appv1alpha1.ChangeRecordSpec, previous *appv1alpha1.ChangeReco
 	if spec.Rollback != nil {
 		spec.Type, spec.FromVersion = appv1alpha1.TypeRollback, spec.Rollback.Version
 	}
-}
-
-// RecordedWorkload returns the workload of a release. ChangeWorkloads from before v0.2 have it as their owner alone.
-func RecordedWorkload(workload *appv1alpha1.ChangeWorkload) appv1alpha1.WorkloadReference {
-	if reference := workload.Spec.WorkloadRef; reference != nil {
-		return *reference
-	}
-	of := appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: workload.Spec.AppName}
-	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
-		of.UID = owner.UID
-	}
-	return of
 }
 
 // reasonOf returns the reason of an outcome, and its message.

@@ -22,7 +22,6 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -49,19 +48,11 @@ func awaited(
 			}},
 		},
 		Spec: appv1alpha1.ChangeVerdictSpec{
-			Workload: appv1alpha1.ReleasedWorkload{Kind: groupKindOf(record).String(), Name: record.Spec.AppName},
+			Workload: appv1alpha1.ReleasedWorkload{Kind: record.Workload().GroupKind().String(), Name: record.Spec.AppName},
 			Release:  record.Spec.Release, Version: record.Spec.Reversion, Policy: policy.Policy, Check: check.Name,
 			Mode: LowerMode(policy.Mode, check.Mode),
 		},
 	}
-}
-
-// groupKindOf returns the kind of the workload of a record, and its API group.
-func groupKindOf(record *appv1alpha1.ChangeWorkload) schema.GroupKind {
-	if reference := record.Spec.WorkloadRef; reference != nil {
-		return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind()
-	}
-	return schema.GroupKind{Group: "apps", Kind: record.WorkloadKind()} // from before v0.2
 }
 
 // isAsynchronous reports whether the verdict of a check is awaited in a ChangeVerdict.

@@ -20,7 +20,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -99,9 +98,6 @@ func gatedFrom(record *appv1alpha1.ChangeWorkload) *int32 {
 
 // nameOf returns the kind and the name of the workload of a record, such as Deployment.apps/web.
 func nameOf(record *appv1alpha1.ChangeWorkload) string {
-	reference := record.Spec.WorkloadRef
-	if reference == nil { // a record from before v0.2
-		return "Deployment.apps/" + record.Spec.AppName
-	}
-	return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind().String() + "/" + reference.Name
+	of := record.Workload()
+	return of.GroupKind().String() + "/" + of.Name
 }

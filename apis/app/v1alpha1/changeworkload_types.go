@@ -18,6 +18,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -104,13 +105,20 @@ type ChangeWorkloadSpec struct {
 	Earlier *RecordedRelease `json:"earlier,omitempty"`
 }
 
-// WorkloadKind returns the kind of the released workload. Records from before v0.2 name none and are of Deployments.
-func (w *ChangeWorkload) WorkloadKind() string {
-	if w.Spec.WorkloadRef == nil {
-		return "Deployment"
+// Workload returns the released workload. Records from before v0.2 are of Deployments, and have the UID in their owner reference alone.
+func (w *ChangeWorkload) Workload() WorkloadReference {
+	if reference := w.Spec.WorkloadRef; reference != nil {
+		return *reference
 	}
-	return w.Spec.WorkloadRef.Kind
+	of := WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: w.Spec.AppName}
+	if owner := metav1.GetControllerOfNoCopy(w); owner != nil {
+		of.UID = owner.UID
+	}
+	return of
 }
+
+// WorkloadKind returns the kind of the released workload.
+func (w *ChangeWorkload) WorkloadKind() string { return w.Workload().Kind }
 
 // WorkloadReference identifies a workload in the namespace of the referring object.
 type WorkloadReference struct {
@@ -126,6 +134,11 @@ type WorkloadReference struct {
 	// uid is the UID of the workload.
 	// +kubebuilder:validation:Type=string
 	UID types.UID `json:"uid"`
+}
+
+// GroupKind returns the kind of the workload and its API group.
+func (r WorkloadReference) GroupKind() schema.GroupKind {
+	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
 }
 
 // ChangeWorkloadStatus is the progress of the check of a release.

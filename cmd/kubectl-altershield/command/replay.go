@@ -22,7 +22,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -76,7 +75,7 @@ func (t *tool) runReplay(ctx context.Context, name string, options replaytool.Op
 		options.Release = present.Spec.Release
 	}
 	options.Workload = facts.Namespace + "/" + facts.Reference.Name
-	options.Kind = schema.FromAPIVersionAndKind(facts.Reference.APIVersion, facts.Reference.Kind).GroupKind().String()
+	options.Kind = facts.Reference.GroupKind().String()
 	if err := options.Check(); err != nil {
 		return usageError(err)
 	}

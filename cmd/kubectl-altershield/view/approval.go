@@ -21,7 +21,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -48,15 +47,10 @@ func ApprovalOf(facts Facts, decision appv1alpha1.ApprovalDecision, reason strin
 	return request, &appv1alpha1.ChangeApproval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: facts.Namespace, GenerateName: prefixOf(facts.Reference.Name)},
 		Spec: appv1alpha1.ChangeApprovalSpec{
-			Workload: appv1alpha1.ReleasedWorkload{Kind: groupKindOf(facts.Reference), Name: facts.Reference.Name},
+			Workload: appv1alpha1.ReleasedWorkload{Kind: facts.Reference.GroupKind().String(), Name: facts.Reference.Name},
 			Version:  request.From.Version, Release: request.From.Release, Decision: decision, Reason: reason,
 		},
 	}, nil
-}
-
-// groupKindOf returns the kind and the API group of a workload, such as Deployment.apps.
-func groupKindOf(reference appv1alpha1.WorkloadReference) string {
-	return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind().String()
 }
 
 // prefixOf returns the start of the name of an object about a workload: the API server adds five characters, and cuts longer ones.

@@ -148,7 +148,7 @@ func BreakGlassOf(glass Glass) (Request, *appv1alpha1.BreakGlass, error) {
 func selectorsOf(references []appv1alpha1.WorkloadReference) []appv1alpha1.WorkloadSelector {
 	var selectors []appv1alpha1.WorkloadSelector
 	for _, reference := range references {
-		selectors = append(selectors, appv1alpha1.WorkloadSelector{Kind: groupKindOf(reference), Name: reference.Name})
+		selectors = append(selectors, appv1alpha1.WorkloadSelector{Kind: reference.GroupKind().String(), Name: reference.Name})
 	}
 	return selectors
 }

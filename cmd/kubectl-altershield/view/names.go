@@ -119,7 +119,7 @@ func (f Facts) Arguments() string { return Argument(f.Reference) + " -n " + f.Na
 
 // FullArgument returns a workload as an argument of kubectl that no other kind of the same name takes.
 func FullArgument(reference appv1alpha1.WorkloadReference) string {
-	return strings.ToLower(groupKindOf(reference)) + "/" + reference.Name
+	return strings.ToLower(reference.GroupKind().String()) + "/" + reference.Name
 }
 
 // ResourceOf returns the resource of a workload: the label of its records has it, and those of Deployments have none.

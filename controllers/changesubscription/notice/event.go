@@ -157,7 +157,7 @@ func (b Beginning) compare(other Beginning) int {
 func BeginningsOf(releases []appv1alpha1.ChangeWorkload) Beginnings {
 	all := Beginnings{}
 	for i := range releases {
-		uid := decide.RecordedWorkload(&releases[i]).UID
+		uid := releases[i].Workload().UID
 		all[uid] = append(all[uid], beginningOf(&releases[i]))
 	}
 	for _, of := range all {
@@ -173,7 +173,7 @@ func beginningOf(release *appv1alpha1.ChangeWorkload) Beginning {
 // next returns when the next release of the workload of a release began, and whether there is one.
 func (b Beginnings) next(release *appv1alpha1.ChangeWorkload) (time.Time, bool) {
 	own := beginningOf(release)
-	for _, other := range b[decide.RecordedWorkload(release).UID] {
+	for _, other := range b[release.Workload().UID] {
 		if other.compare(own) > 0 {
 			return time.Unix(other.unix, 0), true
 		}
@@ -300,7 +300,7 @@ func (f *finder) add(name appv1alpha1.SubscribedEvent, at time.Time, ordinal int
 	if at.Before(f.since) {
 		return nil
 	}
-	spec, of := &f.workload.Spec, decide.RecordedWorkload(f.workload)
+	spec, of := &f.workload.Spec, f.workload.Workload()
 	began := time.Unix(spec.CreateTimeUnix, 0).UTC()
 	event := Event{
 		ID: IDOf(of.UID, spec.Release, began, name, ordinal), Name: name, At: at.UTC(), Workload: of, Namespace: f.workload.Namespace,

@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Kinds of links, as CDEvents calls them.
@@ -69,7 +68,7 @@ func (f *finder) link(event *Event) {
 
 // before returns the first ID that a function returns for the earlier releases of the workload, the newest of them first.
 func (f *finder) before(id func(*appv1alpha1.ChangeWorkload) string) string {
-	own, all := beginningOf(f.workload), f.begun[decide.RecordedWorkload(f.workload).UID]
+	own, all := beginningOf(f.workload), f.begun[f.workload.Workload().UID]
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].compare(own) >= 0 {
 			continue
@@ -88,5 +87,5 @@ func transitionID(release *appv1alpha1.ChangeWorkload, name appv1alpha1.Subscrib
 		return ""
 	}
 	began := time.Unix(release.Spec.CreateTimeUnix, 0)
-	return IDOf(decide.RecordedWorkload(release).UID, release.Spec.Release, began, name, changed.LastTransitionTime.Unix())
+	return IDOf(release.Workload().UID, release.Spec.Release, began, name, changed.LastTransitionTime.Unix())
 }

@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Open returns the last releases of workloads that are not verified, and those noted before that have no record any more. A release without pods to check
@@ -36,7 +35,7 @@ func (b Beginnings) Open(noted []appv1alpha1.ToldRelease) (open []appv1alpha1.To
 			continue
 		}
 		open = append(open, appv1alpha1.ToldRelease{
-			Namespace: last.Namespace, Workload: decide.RecordedWorkload(last), Release: last.Spec.Release, Version: last.Spec.Reversion,
+			Namespace: last.Namespace, Workload: last.Workload(), Release: last.Spec.Release, Version: last.Spec.Reversion,
 			StartedAt: metav1.Unix(last.Spec.CreateTimeUnix, 0), Observed: last.Spec.Observed,
 		})
 	}

@@ -66,12 +66,8 @@ func Find(
 }
 
 func isOf(record *appv1alpha1.ChangeWorkload, kind schema.GroupKind, name string) bool {
-	ref := record.Spec.WorkloadRef
-	if ref == nil { // of a record from before v0.2
-		ref = &appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: record.Spec.AppName}
-	}
-	version, err := schema.ParseGroupVersion(ref.APIVersion)
-	return err == nil && ref.Kind == kind.Kind && version.Group == kind.Group && ref.Name == name
+	of := record.Workload()
+	return of.GroupKind() == kind && of.Name == name
 }
 
 func earlier(a, b time.Time) time.Time {
