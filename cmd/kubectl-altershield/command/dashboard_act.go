@@ -129,7 +129,7 @@ func asShown(ready prepare) prepare {
 	}
 }
 
-func argumentOf(ask dashboard.Ask) string { return ask.Namespace + "/" + ask.Kind + "/" + ask.Name }
+func argumentOf(ask dashboard.Ask) string { return pageArgument(ask.Namespace, ask.Kind, ask.Name) }
 
 // reasoned asks for a reason.
 func reasoned(ready prepare) prepare {

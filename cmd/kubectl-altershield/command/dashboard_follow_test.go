@@ -93,7 +93,7 @@ func TestTheStreamOfAPageFollowsByAWatch(t *testing.T) {
 	g.Expect(next()).To(And(HavePrefix(`{"type":"release"`), ContainSubstring(`"state":"Success"`)))
 	opened.Action(watch.Bookmark, &metav1.Status{})
 	opened.Delete(set("db"))
-	g.Expect(next()).To(Equal(`{"type":"gone","namespace":"shop","kind":"StatefulSet","workload":"db"}` + "\n"))
+	g.Expect(next()).To(Equal(`{"type":"gone","namespace":"shop","kind":"StatefulSet","group":"apps","workload":"db"}` + "\n"))
 	opened.Add(set("queue"))
 	g.Expect(next()).To(ContainSubstring(`"workload":"queue"`))
 }

@@ -103,12 +103,21 @@ func (s *site) backend() dashboard.Backend {
 // of returns a call about a workload.
 func (s *site) of(answer func(context.Context, view.Facts, dashboard.Query) (any, error)) dashboard.Read {
 	return dashboard.Read{OfWorkload: true, Answer: func(ctx context.Context, query dashboard.Query) (any, error) {
-		facts, err := s.cluster.find(ctx, query.Namespace+"/"+query.Kind+"/"+query.Name)
+		facts, err := s.cluster.find(ctx, pageArgument(query.Namespace, query.Kind, query.Name))
 		if err != nil {
 			return nil, err
 		}
 		return answer(ctx, facts, query)
 	}}
+}
+
+// pageArgument returns a workload as the page names it: by its kind and group, or by a built-in kind alone.
+func pageArgument(namespace, kind, name string) string {
+	if known := view.BuiltIn(kind); len(known) > 0 {
+		known[0].Name = name
+		return namespace + "/" + view.FullArgument(known[0])
+	}
+	return namespace + "/" + kind + "/" + name
 }
 
 func (s *site) diff(ctx context.Context, facts view.Facts, query dashboard.Query) (any, error) {

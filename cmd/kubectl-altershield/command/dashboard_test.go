@@ -171,6 +171,19 @@ func TestThePageReadsWhatTheVerbsPrint(t *testing.T) {
 	}
 }
 
+func TestThePageReadsTheKindOfTheGroupThatItNames(t *testing.T) {
+	g := NewWithT(t)
+	kruise, edge := set("db"), set("edge")
+	kruise.Name, kruise.Spec.WorkloadRef.APIVersion = "statefulsets.db--x--e2", "apps.kruise.io/v1beta1"
+	edge.Labels, edge.Spec.AppName = map[string]string{"altershield.defense.antgroup.com/workload": "statefulsets.edge"}, "edge"
+	edge.Name, edge.Spec.WorkloadRef.Name, edge.Spec.WorkloadRef.APIVersion = "statefulsets.edge--x--e2", "edge", "apps.kruise.io/v1beta1"
+	p := newBench(t, append(shopObjects(), kruise, edge)...).page()
+	g.Expect(p.get(g, "/api/history?namespace=shop&name=db&kind=StatefulSet")).To(ContainSubstring(`"workloadAPIVersion":"apps/v1"`))
+	g.Expect(p.get(g, "/api/history?namespace=shop&name=db&kind=StatefulSet.apps.kruise.io")).To(ContainSubstring(`"workloadAPIVersion":"apps.kruise.io/v1beta1"`))
+	code, body := p.call(http.MethodGet, "/api/history?namespace=shop&name=edge&kind=StatefulSet", "")
+	g.Expect(code).To(Equal(404), body)
+}
+
 func TestThePageReadsNoSecretsAndNoConfigMaps(t *testing.T) {
 	var lock sync.Mutex
 	read := map[string]bool{}
@@ -281,7 +294,7 @@ func TestAnErrorOfAPageIsASentence(t *testing.T) {
 	}{
 		"a wrong time":     {nil, "/api/releases?from=yesterday", 400, "Invalid", `--from \"yesterday\" is neither a day`},
 		"wrong releases":   {nil, "/api/diff" + ofWeb + "&from=x", 400, "Invalid", "names no releases"},
-		"no such workload": {nil, "/api/status?namespace=shop&kind=Deployment&name=none", 404, "NotFound", "there is no workload Deployment/none in namespace shop"},
+		"no such workload": {nil, "/api/status?namespace=shop&kind=Deployment&name=none", 404, "NotFound", "there is no workload deployment.apps/none in namespace shop"},
 		"a kind's group":   {nil, "/api/status?namespace=shop&kind=Deployment.example.com&name=web", 404, "NotFound", "there is no workload Deployment.example.com/web in namespace shop"},
 		"no group":         {nil, "/api/status?namespace=shop&kind=Deployment.../x&name=web", 400, "Invalid", "is no kind"},
 		"no content":       {nil, "/api/diff" + ofWeb + "&from=1&to=2", 422, "Invalid", "isn't kept"},

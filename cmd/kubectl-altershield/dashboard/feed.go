@@ -20,16 +20,22 @@ import (
 	"reflect"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
 // workload identifies a workload by the fields of its releases.
-type workload struct{ namespace, apiVersion, kind, name string }
+type workload struct {
+	namespace string
+	kind      schema.GroupKind
+	name      string
+}
 
 func workloadOf(record *appv1alpha1.ChangeWorkload) workload {
 	reference := view.ReferenceOf(record)
-	return workload{record.Namespace, reference.APIVersion, reference.Kind, reference.Name}
+	return workload{record.Namespace, reference.GroupKind(), reference.Name}
 }
 
 // feed turns the records that are followed into the lines of a stream. What a slow browser hasn't taken yet is kept once for each workload, so
@@ -162,9 +168,10 @@ type line struct {
 	// List is that of a snapshot, Release that of a change.
 	List    *view.ReleaseList `json:"list,omitempty"`
 	Release *view.Release     `json:"release,omitempty"`
-	// Namespace, Kind and Workload are those of a workload without records.
+	// Namespace, Kind, Group and Workload are those of a workload without records.
 	Namespace string `json:"namespace,omitempty"`
 	Kind      string `json:"kind,omitempty"`
+	Group     string `json:"group,omitempty"`
 	Workload  string `json:"workload,omitempty"`
 	// Error is why nothing can be read at present.
 	Error string `json:"error,omitempty"`
@@ -198,7 +205,7 @@ func (f *feed) take(now string) []line {
 		if release, has := f.releases[of]; has {
 			lines = append(lines, line{Type: releaseLine, Release: &release})
 		} else {
-			lines = append(lines, line{Type: goneLine, Namespace: of.namespace, Kind: of.kind, Workload: of.name})
+			lines = append(lines, line{Type: goneLine, Namespace: of.namespace, Kind: of.kind.Kind, Group: of.kind.Group, Workload: of.name})
 		}
 	}
 	clear(f.changed)

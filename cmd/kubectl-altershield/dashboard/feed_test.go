@@ -39,7 +39,7 @@ func taken(f *feed) []string {
 		case line.Release != nil:
 			text += fmt.Sprintf(" %s/%s %d %s", line.Release.Namespace, line.Release.Workload, line.Release.Number, line.Release.State)
 		case line.Workload != "":
-			text += fmt.Sprintf(" %s/%s/%s", line.Namespace, line.Kind, line.Workload)
+			text += fmt.Sprintf(" %s/%s.%s/%s", line.Namespace, line.Kind, line.Group, line.Workload)
 		case line.Error != "":
 			text += " " + line.Error
 		}
@@ -86,14 +86,32 @@ func TestAFeedHasWhatChanged(t *testing.T) {
 	g.Expect(taken(f)).To(Equal([]string{"release shop/web 1 Suspend"}), "the one before")
 	f.Remove(suspended("web", 1))
 	f.Remove(record("none", 1, "a"))
-	g.Expect(taken(f)).To(Equal([]string{"gone shop/Deployment/web"}))
+	g.Expect(taken(f)).To(Equal([]string{"gone shop/Deployment.apps/web"}))
+}
+
+// declared returns the record of a release of a declared kind that is called Deployment.
+func declared(name string, number int64, version string) appv1alpha1.ChangeWorkload {
+	created := record(name, number, "d"+version)
+	created.Spec.WorkloadRef.APIVersion, created.Spec.CreateTimeUnix = "example.com/"+version, now.Unix()+number
+	return created
+}
+
+func TestAFeedTellsKindsOfOneNameByTheirGroups(t *testing.T) {
+	g := NewWithT(t)
+	f := begun(t, 10, record("web", 1, "a"), declared("web", 5, "v1"))
+	f.Set(declared("web", 6, "v2"))
+	g.Expect(taken(f)).To(Equal([]string{"release shop/web 6 Pending"}), "another version of the API is no other workload")
+	f.Remove(declared("web", 5, "v1"))
+	g.Expect(taken(f)).To(BeEmpty())
+	f.Remove(declared("web", 6, "v2"))
+	g.Expect(taken(f)).To(Equal([]string{"gone shop/Deployment.example.com/web"}))
 }
 
 func TestAFeedComparesALaterListWithWhatItKnows(t *testing.T) {
 	g := NewWithT(t)
 	f := begun(t, 10, record("web", 1, "a"), record("api", 1, "a"), record("old", 1, "a"))
 	f.Replace([]appv1alpha1.ChangeWorkload{record("web", 1, "a"), suspended("api", 1), record("new", 1, "a")})
-	g.Expect(taken(f)).To(Equal([]string{"gone shop/Deployment/old", "release shop/api 1 Suspend", "release shop/new 1 Pending"}))
+	g.Expect(taken(f)).To(Equal([]string{"gone shop/Deployment.apps/old", "release shop/api 1 Suspend", "release shop/new 1 Pending"}))
 	f.Replace(nil)
 	g.Expect(taken(f)).To(HaveLen(3))
 	f.Replace(nil)
@@ -149,5 +167,5 @@ func TestTheLinesOfAStream(t *testing.T) {
 	NewWithT(t).Expect(string(text)).To(Equal(`[{"type":"snapshot","list":{"kind":"ReleaseList","apiVersion":"cli.altershield/v1","items":[],"counts":{}},"now":"2026-11-22T16:41:52Z"},` +
 		`{"type":"release","release":{"namespace":"shop","kind":"Deployment","workloadAPIVersion":"apps/v1","workload":"web","changeWorkload":"web--x--a","release":1,"version":"a1",` +
 		`"state":"Pending","started":"2026-11-22T16:41:52Z","since":"2026-11-22T16:41:52Z","pods":{"desired":0,"waiting":0,"checking":0,"passed":0,"failed":0},"current":true}},` +
-		`{"type":"gone","namespace":"shop","kind":"Deployment","workload":"web"},{"type":"stale","error":"no answer"}]`))
+		`{"type":"gone","namespace":"shop","kind":"Deployment","group":"apps","workload":"web"},{"type":"stale","error":"no answer"}]`))
 }

@@ -142,7 +142,7 @@ func TestAStreamHasASnapshotAndThenWhatChanges(t *testing.T) {
 	feed.Set(record("api", 1, "a"))
 	g.Expect(stream.next()).To(And(HaveKeyWithValue("type", "release"), HaveKeyWithValue("release", HaveKeyWithValue("workload", "api"))))
 	feed.Remove(record("web", 1, "a"))
-	g.Expect(stream.next()).To(Equal(map[string]any{"type": "gone", "namespace": "shop", "kind": "Deployment", "workload": "web"}))
+	g.Expect(stream.next()).To(Equal(map[string]any{"type": "gone", "namespace": "shop", "kind": "Deployment", "group": "apps", "workload": "web"}))
 	end <- errors.New("connection refused")
 	g.Expect(stream.next()).To(Equal(map[string]any{"type": "resync"}))
 	g.Expect(stream.next()).To(BeNil())

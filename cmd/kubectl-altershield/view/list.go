@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -136,12 +138,16 @@ func urgency(state State) int {
 
 // newest returns the newest record of each workload.
 func newest(records []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload {
-	type key struct{ namespace, apiVersion, kind, name string }
+	type key struct {
+		namespace string
+		kind      schema.GroupKind
+		name      string
+	}
 	byWorkload := map[key]*appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		record := &records[i]
 		reference := ReferenceOf(record)
-		of := key{record.Namespace, reference.APIVersion, reference.Kind, reference.Name}
+		of := key{record.Namespace, reference.GroupKind(), reference.Name}
 		if known := byWorkload[of]; known == nil || isNewer(record, known) {
 			byWorkload[of] = record
 		}

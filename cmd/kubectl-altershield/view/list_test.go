@@ -45,6 +45,16 @@ func named(list view.ReleaseList) []string {
 	return names
 }
 
+func TestListHasARowForEachGroupOfAKind(t *testing.T) {
+	in := func(version string) recordOption {
+		return func(record *appv1alpha1.ChangeWorkload) { record.Spec.WorkloadRef.APIVersion = version }
+	}
+	records := []appv1alpha1.ChangeWorkload{record(7, "49"), record(2, "b2", in("example.com/v1")), record(3, "c3", in("example.com/v2"))}
+	list := view.ListOf(records, view.Filter{All: true})
+	NewWithT(t).Expect(named(list)).To(Equal([]string{"shop/Deployment/web Success", "shop/Deployment/web Success"}))
+	NewWithT(t).Expect([]string{list.Items[0].APIVersion, list.Items[1].APIVersion}).To(ConsistOf("apps/v1", "example.com/v2"))
+}
+
 func TestListShowsThePresentReleaseOfEachWorkloadThoseThatNeedAPersonFirst(t *testing.T) {
 	g := NewWithT(t)
 	list := view.ListOf(many(), view.Filter{All: true})

@@ -97,7 +97,7 @@ func TestStreamChangesTheList(t *testing.T) {
 	of.send(t, object{"type": "release", "release": release("shop", "cart", "Suspend", object{"release": 3, "why": "1 pod failed PRE"})})
 	page.shows("section:has(#needs)", "shop/cart", "1 pod failed PRE")
 	page.shows("[aria-live=polite]", "shop/cart, release 3: Suspend")
-	of.send(t, object{"type": "gone", "namespace": "shop", "kind": "Deployment", "workload": "cart"})
+	of.send(t, object{"type": "gone", "namespace": "shop", "kind": "Deployment", "group": "apps", "workload": "cart"})
 	page.until(`!document.querySelector("main").innerText.includes("shop/cart")`)
 	of.send(t, object{"type": "of a later version"})
 	of.send(t, object{"type": "stale", "error": "the API server doesn't answer"})
@@ -105,6 +105,42 @@ func TestStreamChangesTheList(t *testing.T) {
 	of.send(t, object{"type": "beat", "now": now})
 	page.until(`document.querySelector(".banner") === null`)
 	page.shows("main", "shop/web")
+}
+
+func TestKindsOfOneNameAreToldByTheirGroups(t *testing.T) {
+	declared := release("shop", "web", "Running", object{"workloadAPIVersion": "example.com/v1", "release": 3, "why": "of another group"})
+	rollout := object{"kind": "Rollout", "workloadAPIVersion": "argoproj.io/v1alpha1"}
+	of := serve(t, append(shop(), declared, release("shop", "ring", "Running", rollout)), answers(false))
+	page := open(t, of, look{})
+	page.shows("section:has(#needs)", "shop/web", "2 pods failed POST")
+	page.shows("section:has(#running)", "shop/web Deployment.example.com", "of another group", "shop/ring Rollout")
+	if text := page.text("main"); strings.Contains(text, "Deployment.apps") || strings.Contains(text, "argoproj.io") {
+		t.Errorf("groups are shown that tell nothing apart: %q", text)
+	}
+	addresses := eval[string](page, `[...document.querySelectorAll("main a")].map((one) => one.getAttribute("href")).filter((one) => /web$|ring$/.test(one)).sort().join()`)
+	if want := "#/w/shop/Deployment.example.com/web,#/w/shop/Deployment/web,#/w/shop/Rollout.argoproj.io/ring"; addresses != want {
+		t.Errorf("the addresses are %s, want %s", addresses, want)
+	}
+	of.change("status", object{"present": declared})
+	page.click("main a", "Deployment.example.com")
+	page.shows(".head", "shop/web Deployment.example.com", "release 3")
+	page.shows("footer", "kubectl altershield status deployment.example.com/web -n shop")
+	if asked := page.asked(); !strings.Contains(strings.Join(asked, " "), "/api/status?namespace=shop&kind=Deployment.example.com&name=web") {
+		t.Errorf("the page asked for %v", asked)
+	}
+	page.click(".actions button", "Freeze releases…")
+	page.do(typed("dialog input[name=lock]", "inc-7"), typed("dialog input[name=reason]", "INC-7"))
+	page.acts("action: Park")
+	if acts := of.acts(); len(acts) != 2 || acts[1]["kind"] != "Deployment.example.com" {
+		t.Errorf("the dialog sent %v", acts)
+	}
+	page.click("dialog button", "Close")
+	page.goTo("/")
+	of.send(t, object{"type": "release", "release": release("shop", "ring", "Running", object{"kind": "Rollout", "workloadAPIVersion": "example.com/v1"})})
+	page.shows("section:has(#running)", "shop/ring Rollout.argoproj.io", "shop/ring Rollout.example.com")
+	of.send(t, object{"type": "gone", "namespace": "shop", "kind": "Deployment", "group": "example.com", "workload": "web"})
+	page.until(`!document.querySelector("main").innerText.includes("Deployment.example.com")`)
+	page.shows("section:has(#needs)", "shop/web")
 }
 
 func TestStreamAnnouncesChangesOfStateOnly(t *testing.T) {

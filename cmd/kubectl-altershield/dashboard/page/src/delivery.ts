@@ -1,6 +1,7 @@
 // The four keys of DORA, from the newest record of each release: the same definitions as the operator's metrics (docs/records.md). A verdict
 // that was withdrawn is in an older record, so its recovery isn't counted here.
 
+import { groupOf, kindOf } from "./kinds";
 import { midnight } from "./time";
 import type { Outcome, Recorded } from "./types";
 
@@ -41,7 +42,7 @@ export function factsOf(items: Recorded[]): Fact[] {
   const byWorkload = new Map<string, Recorded[]>();
   for (const item of items) {
     const of = item.workload;
-    const key = [item.namespace, of.apiVersion, of.kind, of.name, of.uid].join("/");
+    const key = [item.namespace, kindOf(of.kind, groupOf(of.apiVersion)), of.name, of.uid].join("/");
     const releases = byWorkload.get(key);
     if (releases) {
       releases.push(item);

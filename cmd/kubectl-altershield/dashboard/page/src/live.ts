@@ -2,6 +2,8 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { open, Refusal } from "./api";
+import { isBuiltIn, kindOf, referenceOf, wordOf } from "./kinds";
+import type { Reference } from "./route";
 import type { Line, Note, Release } from "./types";
 
 export interface Connection {
@@ -35,8 +37,15 @@ const longestWait = 30_000;
 // Beats come every 15 s.
 const silence = 40_000;
 
-export function keyOf(of: { namespace: string; kind: string; workload: string }): string {
-  return [of.namespace, of.kind, of.workload].join("/");
+export function keyOf(of: Reference): string {
+  return [of.namespace, of.kind, of.name].join("/");
+}
+
+const kinds = computed(() => new Set([...byWorkload.value.values()].map((release) => referenceOf(release).kind)));
+
+// hasNamesake reports whether there is another kind of the same name.
+export function hasNamesake(kind: string): boolean {
+  return isBuiltIn(wordOf(kind)) || [...kinds.value].some((other) => other !== kind && wordOf(other) === wordOf(kind));
 }
 
 let hurry: (() => void) | undefined;
@@ -168,22 +177,23 @@ function apply(line: Line, next: Map<string, Release>): boolean {
     case "snapshot":
       next.clear();
       for (const release of line.list.items ?? []) {
-        next.set(keyOf(release), release);
+        next.set(keyOf(referenceOf(release)), release);
       }
       listNotes.value = line.list.notes ?? [];
       isListed.value = true;
       setClock(line.now);
       return true;
     case "release": {
-      const before = next.get(keyOf(line.release));
+      const key = keyOf(referenceOf(line.release));
+      const before = next.get(key);
       if (before?.state !== line.release.state || before.release !== line.release.release) {
         changed.value = line.release;
       }
-      next.set(keyOf(line.release), line.release);
+      next.set(key, line.release);
       return true;
     }
     case "gone":
-      return next.delete(keyOf(line));
+      return next.delete(keyOf({ namespace: line.namespace, kind: kindOf(line.kind, line.group), name: line.workload }));
     case "beat":
       setClock(line.now);
   }

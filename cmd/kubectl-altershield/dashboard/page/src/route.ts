@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 
+// A Reference names a workload. Its kind is that of kindOf.
 export interface Reference { namespace: string; kind: string; name: string }
 
 export type Route =

@@ -101,7 +101,7 @@ export interface Requested {
 export type Line =
   | { type: "snapshot"; list: ReleaseList; now: string }
   | { type: "release"; release: Release }
-  | { type: "gone"; namespace: string; kind: string; workload: string }
+  | { type: "gone"; namespace: string; kind: string; group?: string; workload: string }
   | { type: "beat"; now: string }
   | { type: "stale"; error: string }
   | { type: "resync" };

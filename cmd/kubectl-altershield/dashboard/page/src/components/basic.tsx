@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { now } from "../live";
+import { wordOf } from "../kinds";
+import { hasNamesake, now } from "../live";
 import { partsOf, shown, upTo } from "../text/safe";
 import { noteOf } from "../text/sentences";
 import { t } from "../text";
@@ -29,6 +30,11 @@ export function Text({ of }: { of: string | undefined }) {
 export function Name({ of }: { of: string }) {
   const text = shown(of);
   return <bdi class={text.length > 28 ? "name long" : "name"}>{text}</bdi>;
+}
+
+// Kind shows the kind of a workload, with its group where another kind has the same name. A Deployment needs none.
+export function Kind({ of }: { of: string }) {
+  return of === "Deployment" ? null : <>{" "}<span class="kind">{shown(hasNamesake(of) ? of : wordOf(of))}</span></>;
 }
 
 export function Version({ of }: { of: string | undefined }) {

@@ -1,8 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
-import { At, Failure, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../components/basic";
+import { At, Failure, Kind, Mark, Name, Notes, Section, StateMark, Tag, Text } from "../components/basic";
 import { PodBar } from "../components/bar";
 import { Day } from "../components/day";
 import { Table, type Column } from "../components/table";
+import { referenceOf } from "../kinds";
 import { byWorkload, connection, fiveMinutes, isListed, keyOf, listNotes, now } from "../live";
 import { useResource } from "../resource";
 import { addressOf } from "../route";
@@ -100,7 +101,7 @@ function Releases({ caption, rows }: { caption: string; rows: Release[] }) {
   ];
   return (
     <>
-      <Table aligned caption={caption} columns={columns} rows={rows.slice(0, limit)} id={keyOf} />
+      <Table aligned caption={caption} columns={columns} rows={rows.slice(0, limit)} id={(release) => keyOf(referenceOf(release))} />
       {rows.length > limit && <button class="more" onClick={() => showTo(limit + 5 * page)}>{t().showMore(Math.min(rows.length - limit, 5 * page))}</button>}
     </>
   );
@@ -113,9 +114,9 @@ function whatOf(release: Release): string | undefined {
 
 function WorkloadLink({ of }: { of: Release }) {
   return (
-    <a href={addressOf({ namespace: of.namespace, kind: of.kind, name: of.workload })}>
+    <a href={addressOf(referenceOf(of))}>
       <bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.workload)}</bdi>
-      {of.kind !== "Deployment" && <>{" "}<span class="kind">{shown(of.kind)}</span></>}
+      <Kind of={referenceOf(of).kind} />
     </a>
   );
 }

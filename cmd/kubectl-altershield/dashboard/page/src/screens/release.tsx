@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Actions } from "../components/actions";
-import { At, Copy, Failure, Name, Notes, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
+import { At, Copy, Failure, Kind, Name, Notes, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
 import { PodBar } from "../components/bar";
 import { PodCells } from "../components/cells";
 import { Timeline } from "../components/timeline";
@@ -40,7 +40,7 @@ function useChanges(value: string | undefined): number {
 }
 
 export function ReleasePage({ of }: { of: Reference }) {
-  const live = byWorkload.value.get(keyOf({ namespace: of.namespace, kind: of.kind, workload: of.name }));
+  const live = byWorkload.value.get(keyOf(of));
   const [acted, act] = useState(0);
   // A pause, an Event or a policy may be no change of the release.
   const occasion = `${useChanges(live && JSON.stringify(live))} ${acted} ${fiveMinutes()}`;
@@ -81,7 +81,7 @@ export function ReleasePage({ of }: { of: Reference }) {
 function Head({ of, release, workload, from }: { of: Reference; release?: Release; workload?: Workload; from?: string }) {
   return (
     <div class="head">
-      <h1 tabIndex={-1}><bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.name)}</bdi> {of.kind !== "Deployment" && <span class="kind">{shown(of.kind)}</span>}</h1>
+      <h1 tabIndex={-1}><bdi><span class="muted">{shown(of.namespace)}/</span>{shown(of.name)}</bdi><Kind of={of.kind} /></h1>
       {release && (
         <p class="facts">
           <StateMark of={release} />
