@@ -34,7 +34,7 @@ type workload struct {
 }
 
 func workloadOf(record *appv1alpha1.ChangeWorkload) workload {
-	reference := view.ReferenceOf(record)
+	reference := record.Workload()
 	return workload{record.Namespace, reference.GroupKind(), reference.Name}
 }
 

@@ -159,7 +159,7 @@ func (i Installation) order() []Finding {
 		if ordered == nil || ordered.Status == metav1.ConditionTrue || record.Status.ObservedRelease != record.Spec.Release || !isTrouble(ordered.Reason) {
 			continue
 		}
-		of := ReferenceOf(record)
+		of := record.Workload()
 		findings = append(findings, problem(TopicOrder, "kubectl describe "+arguments("changeworkload", record.Namespace, record.Name), OrderNotOpen,
 			record.Namespace+"/"+of.Name, ordered.Reason, ordered.Message))
 	}

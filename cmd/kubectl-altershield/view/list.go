@@ -146,7 +146,7 @@ func newest(records []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload 
 	byWorkload := map[key]*appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		record := &records[i]
-		reference := ReferenceOf(record)
+		reference := record.Workload()
 		of := key{record.Namespace, reference.GroupKind(), reference.Name}
 		if known := byWorkload[of]; known == nil || isNewer(record, known) {
 			byWorkload[of] = record
@@ -162,7 +162,7 @@ func newest(records []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload 
 // isNewer reports whether a record is of a later release. Records of a deleted workload of the same name may still be there, and observed
 // releases are numbered otherwise than enforced ones: between these the time decides.
 func isNewer(record, than *appv1alpha1.ChangeWorkload) bool {
-	if ReferenceOf(record).UID == ReferenceOf(than).UID && record.Spec.Observed == than.Spec.Observed {
+	if record.Workload().UID == than.Workload().UID && record.Spec.Observed == than.Spec.Observed {
 		return record.Spec.Release > than.Spec.Release
 	}
 	return record.Spec.CreateTimeUnix > than.Spec.CreateTimeUnix

@@ -174,7 +174,7 @@ func isGroup(named, apiVersion string) bool {
 func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload {
 	found := map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload{}
 	for i := range records {
-		reference := ReferenceOf(&records[i])
+		reference := records[i].Workload()
 		reference.UID = ""
 		resource, _, _ := strings.Cut(records[i].Labels[appv1alpha1.LabelWorkload], ".")
 		if resource == "" {

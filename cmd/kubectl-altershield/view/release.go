@@ -120,7 +120,7 @@ func (p Pods) Left() int32 { return max(0, p.Desired-p.Waiting-p.Checking-p.Pass
 
 // releaseOf returns the release of a record.
 func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
-	reference := ReferenceOf(record)
+	reference := record.Workload()
 	release := Release{
 		Namespace: record.Namespace, Kind: reference.Kind, APIVersion: reference.APIVersion, Workload: reference.Name,
 		Record: record.Name, Number: record.Spec.Release, Version: record.Spec.Reversion,
@@ -156,14 +156,6 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 
 func isParked(record *appv1alpha1.ChangeWorkload) bool {
 	return meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionParked)
-}
-
-// ReferenceOf returns the workload of a record. Records from before v0.2 name none and are of Deployments.
-func ReferenceOf(record *appv1alpha1.ChangeWorkload) appv1alpha1.WorkloadReference {
-	if record.Spec.WorkloadRef != nil {
-		return *record.Spec.WorkloadRef
-	}
-	return appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: record.WorkloadKind(), Name: record.Spec.AppName}
 }
 
 // stateOf returns the state of a release, its reason and a sentence.

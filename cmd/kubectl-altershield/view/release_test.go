@@ -114,5 +114,5 @@ func TestReleaseHasTheFieldsOfItsRecord(t *testing.T) {
 func TestReleaseOfARecordFromBeforeThereWereKindsIsOfADeployment(t *testing.T) {
 	g := NewWithT(t)
 	old := record(7, "49", func(record *appv1alpha1.ChangeWorkload) { record.Spec.WorkloadRef = nil })
-	g.Expect(view.ReferenceOf(&old)).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}))
+	g.Expect(old.Workload()).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}))
 }

@@ -215,7 +215,7 @@ func WorkloadKinds(records []appv1alpha1.ChangeWorkload) []WorkloadKind {
 		add(kind, nil)
 	}
 	for i := range records {
-		of := ReferenceOf(&records[i])
+		of := records[i].Workload()
 		add(appv1alpha1.WorkloadReference{APIVersion: of.APIVersion, Kind: of.Kind}, records[i:i+1])
 	}
 	return found
