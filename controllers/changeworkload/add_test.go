@@ -28,6 +28,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestHasFailedIsTrueOfABatchWithABadVerdict(t *testing.T) {
@@ -95,4 +96,15 @@ func TestFinishChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReleaseChangedPassesTheStartAndTheEndOfARollout(t *testing.T) {
+	g, changed := NewWithT(t), releaseChanged(deployment.Kind{})
+	before, rolling, further := &appsv1.Deployment{}, &appsv1.Deployment{}, &appsv1.Deployment{}
+	before.Status = appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 4}
+	rolling.Status = appsv1.DeploymentStatus{Replicas: 4}
+	further.Status = appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3}
+	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: rolling})).To(BeTrue(), "a freeze may have to hold it")
+	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: rolling, ObjectNew: further})).To(BeFalse())
+	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: further, ObjectNew: before})).To(BeTrue())
 }

@@ -94,14 +94,16 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 }
 
 func TestReconcileTriesAgainToLetARecordGoThatAWebhookKeeps(t *testing.T) {
-	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: removed, DeletionTimestamp: &metav1.Time{Time: testkit.Now()}, Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
-	}}
-	reconciler := &Reconciler{Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Looks: &looks.Background{}, Client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
-		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-			return testkit.Denied(404)
-		},
-	})}
-	_, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
-	NewWithT(t).Expect(err).To(MatchError("removing the finalizer of ChangeWorkload shop/" + removed + `: admission webhook "guard.example.com" denied the request: no`))
+	for _, code := range []int32{404, 409} {
+		record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: removed, DeletionTimestamp: &metav1.Time{Time: testkit.Now()}, Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
+		}}
+		reconciler := &Reconciler{Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Looks: &looks.Background{}, Client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
+			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return testkit.Denied(code)
+			},
+		})}
+		_, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+		NewWithT(t).Expect(err).To(MatchError("removing the finalizer of ChangeWorkload shop/" + removed + `: admission webhook "guard.example.com" denied the request: no`))
+	}
 }

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -114,7 +113,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	r.backoff.Forget(key)
 	err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if apierrors.IsConflict(err) {
+	if scope.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	if scope.IgnoreGone(err) != nil {

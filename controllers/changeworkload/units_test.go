@@ -78,7 +78,7 @@ func TestReleaseChangedPassesAChangeOfHealth(t *testing.T) {
 	after.Annotations = before.Annotations
 	changed := releaseChanged(shown{})
 	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeFalse())
-	after.Status.Replicas = 2
+	after.Status.ReadyReplicas = 2
 	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
 }
 
@@ -86,7 +86,7 @@ func TestReleaseChangedPassesAChangeOfHealth(t *testing.T) {
 type shown struct{ deployment.Kind }
 
 func (shown) Health(object client.Object) (workload.Health, string) {
-	if object.(*appsv1.Deployment).Status.Replicas > 0 {
+	if object.(*appsv1.Deployment).Status.ReadyReplicas > 0 {
 		return workload.HealthCurrent, ""
 	}
 	return workload.HealthInProgress, ""

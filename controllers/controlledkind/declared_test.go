@@ -762,11 +762,13 @@ func TestReconcileTellsThatAWebhookDeniesAWriteWhateverItsCode(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name, problem string
+		code          int32
 		prepare       func(*bench)
 	}{
-		{"its status", "writing the status of", declared(`{version: v1, mode: Observe, release: {templates: [spec.template]}}`)},
-		{"its finalizer", "writing the finalizer of", declared(enforcedGadgets)},
-		{"the end of its finalizer", "writing the finalizer of", func(b *bench) {
+		{"its status", "writing the status of", 404, declared(`{version: v1, mode: Observe, release: {templates: [spec.template]}}`)},
+		{"its status, as in conflict", "writing the status of", 409, declared(`{version: v1, mode: Observe, release: {templates: [spec.template]}}`)},
+		{"its finalizer", "writing the finalizer of", 404, declared(enforcedGadgets)},
+		{"the end of its finalizer", "writing the finalizer of", 404, func(b *bench) {
 			declared(enforcedGadgets)(b)
 			b.settle()
 			NewWithT(b).Expect(b.kube.Delete(b.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
@@ -781,11 +783,11 @@ func TestReconcileTellsThatAWebhookDeniesAWriteWhateverItsCode(t *testing.T) {
 			b.compile(b.catalog)
 			b.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
 				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-					return testkit.Denied(404)
+					return testkit.Denied(row.code)
 				},
 				SubResourcePatch: func(ctx context.Context, kube client.Client, name string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 					if object.GetName() == gadgets {
-						return testkit.Denied(404)
+						return testkit.Denied(row.code)
 					}
 					return kube.SubResource(name).Patch(ctx, object, patch, options...)
 				},

@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,7 +122,7 @@ func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.Control
 		return wait, nil
 	}
 	err := r.report(ctx, controlled, seen, admission)
-	if apierrors.IsConflict(err) { // the other change may bring no request, as that of a label
+	if scope.IsConflict(err) { // the other change may bring no request, as that of a label
 		return releaseAgain, nil
 	}
 	return wait, err
