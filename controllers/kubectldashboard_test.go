@@ -157,7 +157,7 @@ var _ = Describe("kubectl altershield dashboard", Ordered, func() {
 		Expect(code).To(Equal(409), "%v", refused)
 
 		Expect(kube.Delete(ctx, get(ctx, namespace, "sleep"))).To(Succeed())
-		Eventually(lines).Should(Receive(Equal(map[string]any{"type": "gone", "namespace": namespace, "kind": "Deployment", "workload": "sleep"})))
+		Eventually(lines).Should(Receive(Equal(map[string]any{"type": "gone", "namespace": namespace, "kind": "Deployment", "group": "apps", "workload": "sleep"})))
 	})
 
 	It("has the rights of its user, and refuses what isn't its page", func(ctx context.Context) {
