@@ -21,7 +21,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -34,17 +34,14 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metrics, error) {
 	metrics := &Metrics{obstacles: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_rollback_obstacles_total",
-		Help: "Rollbacks and parks that could not be made, by the kind of the workload and the reason for them: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack or ReleaseNotParked.",
+		Help: "Rollbacks and parks that could not be made, by the kind of the workload and the reason for them: PodsNotRunning, PodsFailed, Requested or ReleasePolicy. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack or ReleaseNotParked.",
 	}, []string{"kind", "reason"})}
 	if err := registry.Register(metrics.obstacles); err != nil {
 		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)
 	}
-	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, kind := range kinds {
-		for _, reason := range []appv1alpha1.RollbackReason{
-			appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
-		} {
-			metrics.obstacles.WithLabelValues(kind.GroupVersionKind().Kind, string(reason))
+		for _, reason := range rollback.CountedReasons() {
+			metrics.obstacles.WithLabelValues(kind.GroupVersionKind().Kind, reason)
 		}
 	}
 	return metrics, nil

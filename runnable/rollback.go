@@ -141,7 +141,7 @@ func (r *Rollback) stop(
 		}
 	}
 	if news {
-		r.Metrics.obstacles.WithLabelValues(r.Kind.GroupVersionKind().Kind, string(request.Reason)).Inc()
+		r.Metrics.obstacles.WithLabelValues(r.Kind.GroupVersionKind().Kind, request.CountedAs()).Inc()
 		report := events.ReleaseNotRolledBack
 		if request.Park {
 			report = events.ReleaseNotParked

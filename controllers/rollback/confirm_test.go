@@ -139,7 +139,7 @@ func TestRollBackMeasuresHowLateItIsAndThePodsThatItSpares(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(families).To(ContainElement(And(HaveField("GetName()", "altershield_stuck_rollback_delay_seconds"),
 		HaveField("Metric", ConsistOf(HaveField("Histogram", HaveField("GetSampleSum()", BeNumerically("~", .7, .001))))))))
-	g.Expect(testutil.GatherAndCount(b.registry, "altershield_rollbacks_total")).To(Equal(3))
+	g.Expect(testutil.GatherAndCount(b.registry, "altershield_rollbacks_total")).To(Equal(4))
 	g.Expect(testutil.GatherAndCompare(b.registry, strings.NewReader(`
 # HELP altershield_pods_spared_total Pods that never got a bad version: those that were still desired when the operator stopped the rollout or rolled it back.
 # TYPE altershield_pods_spared_total counter

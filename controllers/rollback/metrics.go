@@ -21,7 +21,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -38,11 +37,11 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 	metrics := &Metrics{
 		rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_rollbacks_total",
-			Help: "Rollbacks by the kind of the workload and their reason: PodsNotRunning, PodsFailed or Requested.",
+			Help: "Rollbacks by the kind of the workload and their reason: PodsNotRunning, PodsFailed, Requested or ReleasePolicy.",
 		}, []string{"kind", "reason"}),
 		parks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_parks_total",
-			Help: "Parked releases by the kind of the workload and the reason: PodsFailed or Requested.",
+			Help: "Parked releases by the kind of the workload and the reason: PodsFailed, Requested or ReleasePolicy.",
 		}, []string{"kind", "reason"}),
 		pods: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_deleted_pods_total",
@@ -59,19 +58,17 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 			return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
 		}
 	}
-	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, kind := range kinds {
-		for _, reason := range []appv1alpha1.RollbackReason{
-			appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
-		} {
-			metrics.rollbacks.WithLabelValues(kind.GroupVersionKind().Kind, string(reason))
+		for _, reason := range CountedReasons() {
+			metrics.rollbacks.WithLabelValues(kind.GroupVersionKind().Kind, reason)
 		}
 		if _, ok := kind.(workload.NodeBound); ok {
 			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causeFirstNodes)
 		}
 		if _, ok := kind.(workload.Parker); ok {
-			metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, string(appv1alpha1.RollbackPodsFailed))
-			metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, string(appv1alpha1.RollbackRequested))
+			for _, reason := range CountedReasons()[1:] { // pods that don't run can't be parked
+				metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, reason)
+			}
 			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causePark)
 			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causeUnstick)
 		}

@@ -64,7 +64,7 @@ func (r *Roller) Park(ctx context.Context, request Request) error {
 	if !written {
 		return &Obstacle{ObstacleMovedOn, request.phrase() + " has changed meanwhile"}
 	}
-	r.Metrics.parks.WithLabelValues(request.Kind.GroupVersionKind().Kind, string(made.Reason)).Inc()
+	r.Metrics.parks.WithLabelValues(request.Kind.GroupVersionKind().Kind, request.CountedAs()).Inc()
 	r.Recorder.Record(events.ReleaseParked(scene.object, scene.past.Release, made))
 	return nil
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package rollback
 
 import (
+	"strings"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -46,6 +48,24 @@ type Request struct {
 	User string
 	// Annotation is the value of the annotation that requests it; empty where there is none. Another value is another request.
 	Annotation string
+}
+
+// countedAsPolicy is the reason in metrics of what a ReleasePolicy requested.
+const countedAsPolicy = "ReleasePolicy"
+
+// CountedAs returns the reason in metrics. Alerts leave out what users requested, but not what a ReleasePolicy did, which nobody may have seen.
+func (r Request) CountedAs() string {
+	if r.Reason == appv1alpha1.RollbackRequested && strings.HasPrefix(r.User, appv1alpha1.RollbackByPolicy) {
+		return countedAsPolicy
+	}
+	return string(r.Reason)
+}
+
+// CountedReasons returns the reasons in metrics of rollbacks. Prometheus sees no increase when a counter appears, so each starts at 0.
+func CountedReasons() []string {
+	return []string{
+		string(appv1alpha1.RollbackPodsNotRunning), string(appv1alpha1.RollbackPodsFailed), string(appv1alpha1.RollbackRequested), countedAsPolicy,
+	}
 }
 
 // String names the workload in errors, as Deployment default/sleep.

@@ -93,7 +93,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		return nil, err
 	}
 	now := r.Clock.Now()
-	r.Metrics.rollbacks.WithLabelValues(request.Kind.GroupVersionKind().Kind, string(made.Reason)).Inc()
+	r.Metrics.rollbacks.WithLabelValues(request.Kind.GroupVersionKind().Kind, request.CountedAs()).Inc()
 	if !stuck.First.IsZero() {
 		r.Delivery.Spared(request.Workload.Namespace, int(request.Kind.Rollout(scene.object).Desired)-pods)
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())

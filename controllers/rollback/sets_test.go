@@ -226,20 +226,31 @@ func TestRollBackOfASetWithDataIsPermittedByAnAnnotation(t *testing.T) {
 	g.Expect(b.imageOf(t)).To(Equal("good"))
 }
 
-func TestNewMetricsCountsByKind(t *testing.T) {
-	g, kind := NewWithT(t), statefulset.Kind{}
-	b := newBench(t, nil, web(kind), optedIn(), keptOf(kind, "a", "good"))
-	_, err := b.RollBack(t.Context(), setRequest(kind, "PodsFailed", ""))
-	g.Expect(err).NotTo(HaveOccurred())
-	families, err := b.registry.Gather()
-	g.Expect(err).NotTo(HaveOccurred())
-	var counted []string
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if metric.GetCounter().GetValue() > 0 {
-				counted = append(counted, fmt.Sprint(family.GetName(), metric.GetLabel()[0].GetValue(), metric.GetLabel()[1].GetValue()))
+func TestRollBackCountsByKindAndByWhoAsked(t *testing.T) {
+	for _, row := range []struct {
+		reason        appv1alpha1.RollbackReason
+		user, counted string
+	}{
+		{"PodsFailed", "", "PodsFailed"},
+		{"Requested", "alice", "Requested"},
+		{"Requested", "ReleasePolicy shop/steps", "ReleasePolicy"},
+	} {
+		g, kind := NewWithT(t), statefulset.Kind{}
+		b := newBench(t, nil, web(kind), optedIn(), keptOf(kind, "a", "good"))
+		asked := setRequest(kind, row.reason, "")
+		asked.User = row.user
+		_, err := b.RollBack(t.Context(), asked)
+		g.Expect(err).NotTo(HaveOccurred())
+		families, err := b.registry.Gather()
+		g.Expect(err).NotTo(HaveOccurred())
+		var counted []string
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				if metric.GetCounter().GetValue() > 0 {
+					counted = append(counted, fmt.Sprint(family.GetName(), metric.GetLabel()[0].GetValue(), metric.GetLabel()[1].GetValue()))
+				}
 			}
 		}
+		g.Expect(counted).To(Equal([]string{"altershield_rollbacks_totalStatefulSet" + row.counted}))
 	}
-	g.Expect(counted).To(Equal([]string{"altershield_rollbacks_totalStatefulSetPodsFailed"}))
 }
