@@ -345,7 +345,11 @@ func (p *pacing) awaitedApprovals(next string) (reason, message string) {
 	case len(users) < needed:
 		message = fmt.Sprintf("%s needs %s (%d given): create a ChangeApproval of release %d", next, plural(needed, "approval"), len(users), p.workload.Spec.Release)
 		if p.Step > 0 {
-			message = fmt.Sprintf("%s is done; %s", p.present(), message)
+			ended := "is done"
+			if p.isLate() { // an approver mustn't take it for one that passed
+				ended = "didn't end in time"
+			}
+			message = fmt.Sprintf("%s %s; %s", p.present(), ended, message)
 		}
 		return appv1alpha1.ReasonAwaitingApproval, message
 	}

@@ -436,6 +436,8 @@ func TestDecidePaceDeadline(t *testing.T) {
 		{"holds", late, see(20, inSteps("Gates", limit("Hold"))), "True StepDeadline", running + ", not all by 2026-11-21T10:00:00Z", 1, 0},
 		{"rolls back", late, see(20, inSteps("Gates", limit("Undo"))), "True StepDeadline", running + "; the release is to be rolled back, not all by 2026-11-21T10:00:00Z", 1, 0},
 		{"lets it go on", late, see(20, inSteps("Gates", limit("GoOn"))), "True StepRunning", "step 2 of 3: 5 of 20 pods; 0 of them passed", 2, 30 * time.Second},
+		{"lets it wait for approvals", atStep(2, 5, "StepRunning", stepDeadline(now)), see(20, inSteps("Gates", limit("GoOn")), passed(1, 4)), "True AwaitingApproval",
+			"step 2 of 3 didn't end in time; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
 		{"lets it go on from the last step", last, see(20, inSteps("Gates", limit("GoOn")), passed(1, 19)), "False StepDeadline", "the last step didn't end in time: deadline.then is GoOn", 3, 0},
 		{"is over if the pods pass later", late, see(20, inSteps("Gates", limit("Hold")), passed(1, 1)), "True Soaking", "step 1 of 3: 1 of 20 pods; soaks until 2026-11-21T10:05:00Z", 1, 5 * time.Minute},
 		{"begins anew for additional pods", atStep(2, 5, "StepRunning", stepDeadline(now)), see(40, inSteps("Gates", limit("Hold"))), "True StepRunning", "step 2 of 3: 10 of 40 pods; 0 of them passed", 2, 30 * time.Second},
