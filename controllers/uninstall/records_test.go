@@ -56,12 +56,13 @@ func TestRemainingNamesTheCRDsThatStayWithTheReason(t *testing.T) {
 
 func TestUninstallerTellsThatAWebhookDeniesItsWritesWhateverTheCode(t *testing.T) {
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{"altershield.defense.antgroup.com/change-order"}}}
+	code := int32(404)
 	u := &Uninstaller{out: io.Discard, Options: Options{Namespace: "operator"}, client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
 		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
-			return testkit.Denied(404)
+			return testkit.Denied(code)
 		},
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-			return testkit.Denied(404)
+			return testkit.Denied(code)
 		},
 	})}
 	remove := func(ctx context.Context) error {
@@ -80,7 +81,9 @@ func TestUninstallerTellsThatAWebhookDeniesItsWritesWhateverTheCode(t *testing.T
 		"removing the finalizer of ChangeWorkload shop/web":                   finalizers,
 	} {
 		t.Run(problem, func(t *testing.T) {
-			NewWithT(t).Expect(write(t.Context())).To(MatchError(problem + `: admission webhook "guard.example.com" denied the request: no`))
+			for _, code = range []int32{404, 409} {
+				NewWithT(t).Expect(write(t.Context())).To(MatchError(problem+`: admission webhook "guard.example.com" denied the request: no`), "%d", code)
+			}
 		})
 	}
 }

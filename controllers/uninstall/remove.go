@@ -239,7 +239,7 @@ func (u *Uninstaller) removeNamespace(ctx context.Context) error {
 	if scope.IsGone(err) {
 		return nil
 	}
-	if err != nil && !apierrors.IsConflict(err) { // a conflict means that it is already being deleted
+	if err != nil && !scope.IsConflict(err) { // a conflict means that it is already being deleted
 		return fmt.Errorf("deleting namespace %s: %w", namespace.Name, err)
 	}
 	fmt.Fprintf(u.out, "deleted Namespace %s, waiting for its contents to be deleted\n", namespace.Name)
