@@ -148,7 +148,8 @@ func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (
 	if err != nil {
 		return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
 	}
-	return cluster, facts, cluster.addMode(ctx, &facts)
+	err = cluster.addMode(ctx, &facts)
+	return cluster, facts, err
 }
 
 // recordTime is how long the operator may take to record a release of a kind that is only observed, or the first one of a declared kind.
