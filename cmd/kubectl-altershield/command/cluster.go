@@ -185,7 +185,8 @@ func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, er
 	fresh.Records = view.Name{Name: name.Name}.Of(records)[appv1alpha1.WorkloadReference{
 		APIVersion: facts.Reference.APIVersion, Kind: facts.Reference.Kind, Name: facts.Reference.Name,
 	}]
-	return fresh, c.addWorkload(ctx, &fresh)
+	err = c.addWorkload(ctx, &fresh)
+	return fresh, err
 }
 
 // maxBatches is how many batches are read one by one. Above it the counts of the release are shown.

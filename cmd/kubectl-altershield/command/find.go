@@ -141,7 +141,8 @@ func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bo
 	}
 	for reference, found := range byWorkload {
 		facts := view.Facts{Namespace: name.Namespace, Reference: reference, Records: found}
-		return facts, true, c.addWorkload(ctx, &facts)
+		err := c.addWorkload(ctx, &facts)
+		return facts, true, err
 	}
 	return view.Facts{}, false, nil
 }

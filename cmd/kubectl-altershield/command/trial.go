@@ -152,7 +152,8 @@ func (t *tool) explained(ctx context.Context, cluster *cluster, namespace string
 		return view.Why{}, err
 	}
 	why := view.WhyOf(facts, t.Clock.Now())
-	return why, cluster.review(ctx, &why)
+	err = cluster.review(ctx, &why)
+	return why, err
 }
 
 // manifest is an object of a file.

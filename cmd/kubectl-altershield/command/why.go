@@ -82,7 +82,8 @@ func (c *cluster) whyOf(ctx context.Context, facts view.Facts, operator string, 
 		}
 		why.AddFreezes(freezes)
 	}
-	return why, c.review(ctx, &why)
+	err := c.review(ctx, &why)
+	return why, err
 }
 
 // runTrial asks what would become of the workloads in a file, one after another, and ends with Denied if one of them is.
