@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -81,8 +82,8 @@ type Lab struct {
 	stopServer func() error
 	// stopFronts stops the load balancers of replicas, nil if there are none.
 	stopFronts context.CancelFunc
-	// bearer is the token of the account that reads the metrics.
-	bearer string
+	// metricsReader reads the metrics as an account that may; nil until it does.
+	metricsReader *http.Client
 	// programs are those beside the operator.
 	programs []*process.Process
 }

@@ -57,20 +57,20 @@ func (l *Lab) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error)
 
 // MetricsOf reads the metrics of one of several managers.
 func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[string]*dto.MetricFamily, error) {
-	if l.bearer == "" {
+	if l.metricsReader == nil {
 		config, err := l.Account(ctx, metricsReader, metricsRole)
 		if err != nil {
 			return nil, err
 		}
-		l.bearer = config.BearerToken
+		// One for all readings: each new one would leave a connection, and with it goroutines of the manager, for 90 seconds.
+		l.metricsReader, err = rest.HTTPClientFor(&rest.Config{
+			BearerToken: config.BearerToken, Timeout: metricsTimeout, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(l.dir, "serving-certs", "ca.crt")},
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	reader, err := rest.HTTPClientFor(&rest.Config{
-		BearerToken: l.bearer, Timeout: metricsTimeout, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(l.dir, "serving-certs", "ca.crt")},
-	})
-	if err != nil {
-		return nil, err
-	}
-	content, err := get(ctx, reader, "https://"+manager.MetricsAddress()+"/metrics")
+	content, err := get(ctx, l.metricsReader, "https://"+manager.MetricsAddress()+"/metrics")
 	if err != nil {
 		return nil, err
 	}

@@ -119,8 +119,9 @@ type Process struct {
 }
 
 const (
-	// Goroutines may vary with the current work, such as idle connections.
-	moreGoroutines = 10
+	// Goroutines may vary with the current work, such as idle connections, and a manager starts 12 for Events with its first one: one that
+	// doesn't lead may do that after the first measurement.
+	moreGoroutines = 20
 	// The heap may grow by a fraction of its former size plus these bytes, for tables and pools that stay allocated.
 	heapPart, moreHeap = 4, 4 << 20
 )
