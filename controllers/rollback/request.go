@@ -53,7 +53,7 @@ type Request struct {
 // countedAsPolicy is the reason in metrics of what a ReleasePolicy requested.
 const countedAsPolicy = "ReleasePolicy"
 
-// CountedAs returns the reason in metrics. Alerts leave out what users requested, but not what a ReleasePolicy did, which nobody may have seen.
+// CountedAs returns the reason in metrics. Alerts leave out what users requested, but not what a ReleasePolicy requested.
 func (r Request) CountedAs() string {
 	if r.Reason == appv1alpha1.RollbackRequested && strings.HasPrefix(r.User, appv1alpha1.RollbackByPolicy) {
 		return countedAsPolicy
