@@ -20,34 +20,20 @@ import (
 	"reflect"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
-
-// workload identifies a workload by the fields of its releases.
-type workload struct {
-	namespace string
-	kind      schema.GroupKind
-	name      string
-}
-
-func workloadOf(record *appv1alpha1.ChangeWorkload) workload {
-	reference := record.Workload()
-	return workload{record.Namespace, reference.GroupKind(), reference.Name}
-}
 
 // feed turns the records that are followed into the lines of a stream. What a slow browser hasn't taken yet is kept once for each workload, so
 // that it can't grow with the number of changes.
 type feed struct {
 	lock sync.Mutex
 	// records are the known ones by workload and by name, releases the present release of each workload, as the browser has it or gets it.
-	records  map[workload]map[string]appv1alpha1.ChangeWorkload
-	releases map[workload]view.Release
+	records  map[view.Key]map[string]appv1alpha1.ChangeWorkload
+	releases map[view.Key]view.Release
 	// snapshot is set until it is taken, changed are the workloads with a change after it.
 	snapshot *view.ReleaseList
-	changed  map[workload]bool
+	changed  map[view.Key]bool
 	// isStale reports whether nothing can be read at present, told whether the browser has this.
 	isStale, told bool
 	failure       Failure
@@ -59,7 +45,7 @@ type feed struct {
 
 func newFeed(limit int) *feed {
 	return &feed{
-		records: map[workload]map[string]appv1alpha1.ChangeWorkload{}, changed: map[workload]bool{}, limit: limit, ready: make(chan struct{}, 1), told: true,
+		records: map[view.Key]map[string]appv1alpha1.ChangeWorkload{}, changed: map[view.Key]bool{}, limit: limit, ready: make(chan struct{}, 1), told: true,
 	}
 }
 
@@ -67,14 +53,14 @@ func newFeed(limit int) *feed {
 func (f *feed) Replace(records []appv1alpha1.ChangeWorkload) {
 	f.lock.Lock()
 	defer f.wake()
-	f.records = map[workload]map[string]appv1alpha1.ChangeWorkload{}
+	f.records = map[view.Key]map[string]appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		f.keep(records[i])
 	}
 	f.refresh()
 	if f.releases == nil {
 		list := view.ListOf(records, view.Filter{All: true})
-		f.snapshot, f.releases = &list, map[workload]view.Release{}
+		f.snapshot, f.releases = &list, map[view.Key]view.Release{}
 		for of := range f.records {
 			f.compare(of)
 		}
@@ -95,14 +81,14 @@ func (f *feed) Set(record appv1alpha1.ChangeWorkload) {
 	defer f.wake()
 	f.keep(record)
 	f.refresh()
-	f.compare(workloadOf(&record))
+	f.compare(view.KeyOf(&record))
 }
 
 // Remove takes a record that is gone.
 func (f *feed) Remove(record appv1alpha1.ChangeWorkload) {
 	f.lock.Lock()
 	defer f.wake()
-	of := workloadOf(&record)
+	of := view.KeyOf(&record)
 	delete(f.records[of], record.Name)
 	f.compare(of)
 }
@@ -134,7 +120,7 @@ func (f *feed) wake() {
 
 // keep keeps a record, without what no view shows.
 func (f *feed) keep(record appv1alpha1.ChangeWorkload) {
-	of := workloadOf(&record)
+	of := view.KeyOf(&record)
 	if f.records[of] == nil {
 		f.records[of] = map[string]appv1alpha1.ChangeWorkload{}
 	}
@@ -143,7 +129,7 @@ func (f *feed) keep(record appv1alpha1.ChangeWorkload) {
 }
 
 // compare notes a workload whose present release isn't the known one.
-func (f *feed) compare(of workload) {
+func (f *feed) compare(of view.Key) {
 	var records []appv1alpha1.ChangeWorkload
 	for _, record := range f.records[of] {
 		records = append(records, record)
@@ -205,7 +191,7 @@ func (f *feed) take(now string) []line {
 		if release, has := f.releases[of]; has {
 			lines = append(lines, line{Type: releaseLine, Release: &release})
 		} else {
-			lines = append(lines, line{Type: goneLine, Namespace: of.namespace, Kind: of.kind.Kind, Group: of.kind.Group, Workload: of.name})
+			lines = append(lines, line{Type: goneLine, Namespace: of.Namespace, Kind: of.Kind.Kind, Group: of.Kind.Group, Workload: of.Name})
 		}
 	}
 	clear(f.changed)

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
 // taken returns the lines of a feed in short.
@@ -75,7 +76,7 @@ func TestAFeedHasWhatChanged(t *testing.T) {
 	same.ResourceVersion, same.ManagedFields, same.Annotations = "2", []metav1.ManagedFieldsEntry{{Manager: "x"}}, map[string]string{"a": "b"}
 	f.Set(same)
 	g.Expect(taken(f)).To(BeEmpty(), "the release is the same")
-	g.Expect(f.records[workloadOf(&same)]["web--x--a"].ManagedFields).To(BeNil())
+	g.Expect(f.records[view.KeyOf(&same)]["web--x--a"].ManagedFields).To(BeNil())
 
 	f.Set(suspended("web", 1))
 	g.Expect(taken(f)).To(Equal([]string{"release shop/web 1 Suspend"}))

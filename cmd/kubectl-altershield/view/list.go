@@ -136,18 +136,25 @@ func urgency(state State) int {
 	return slices.Index([]State{Suspend, Failed, Waiting, Running, Pending, RolledBack, NotChecked, Superseded, Success}, state)
 }
 
+// Key identifies a workload, whatever the version of the API by which it is read.
+type Key struct {
+	Namespace string
+	Kind      schema.GroupKind
+	Name      string
+}
+
+// KeyOf returns the workload of a record.
+func KeyOf(record *appv1alpha1.ChangeWorkload) Key {
+	reference := record.Workload()
+	return Key{record.Namespace, reference.GroupKind(), reference.Name}
+}
+
 // newest returns the newest record of each workload.
 func newest(records []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload {
-	type key struct {
-		namespace string
-		kind      schema.GroupKind
-		name      string
-	}
-	byWorkload := map[key]*appv1alpha1.ChangeWorkload{}
+	byWorkload := map[Key]*appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		record := &records[i]
-		reference := record.Workload()
-		of := key{record.Namespace, reference.GroupKind(), reference.Name}
+		of := KeyOf(record)
 		if known := byWorkload[of]; known == nil || isNewer(record, known) {
 			byWorkload[of] = record
 		}
