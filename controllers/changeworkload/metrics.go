@@ -60,7 +60,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}, []string{"type", "verdict"}),
 		suspension: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_suspension_seconds",
-			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its Deployment.",
+			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its workload.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}

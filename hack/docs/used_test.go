@@ -76,6 +76,17 @@ func TestNamesOfTheReferenceAreUsedByATest(t *testing.T) {
 	}
 }
 
+func TestTheReferenceHasEachEvent(t *testing.T) {
+	for page, heading := range map[string]string{"docs/reference.md": "Events", "docs/zh/reference.md": "Event"} {
+		section := sectionOf(t, text(t, page), heading)
+		for _, name := range namesIn(text(t, "apis/app/v1alpha1/conditions.go"), `(?m)^\tEvent\w+ += "(\w+)"$`) {
+			if !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("%s lacks the Event %s", page, name)
+			}
+		}
+	}
+}
+
 func TestUsed(t *testing.T) {
 	file := usedBy([]byte(`package a
 // Comment "InAComment" .commented
