@@ -236,7 +236,7 @@ type ChangeWorkloadStatus struct {
 	// recorded is what the ChangeRecord of the release has; absent until the release has an outcome, and where no ChangeRecords are written.
 	// +optional
 	Recorded *RecordedOutcome `json:"recorded,omitempty"`
-	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen, FirstNodes and Paced.
+	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Tried, Frozen, FirstNodes and Paced.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

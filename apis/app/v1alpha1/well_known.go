@@ -51,12 +51,12 @@ const (
 	// IgnoredSuspendTrue is the value of LabelIgnoredSuspend that has an effect.
 	IgnoredSuspendTrue = "true"
 
-	// LabelDeploymentName names the Deployment on its ChangeWorkloads and ChangePods. A name of more than 63 characters is
-	// shortened; the spec has the full name. Written by their creators.
+	// LabelDeploymentName names the Deployment on its ChangeWorkloads, ChangePods, ChangeRecords and kept templates, and on the Jobs of its
+	// checks. A name of more than 63 characters is shortened; the spec of the records has the full name. Written by their creators.
 	LabelDeploymentName = "app.kubernetes.io/deployment-name"
 
-	// LabelWorkload names the workload on the ChangeWorkloads and ChangePods of every other kind, as <plural>.<name>, shortened like
-	// LabelDeploymentName. Written by their creators.
+	// LabelWorkload names the workload on the same objects of every other kind, as <plural>.<name>, shortened like LabelDeploymentName. Written
+	// by their creators.
 	LabelWorkload = "altershield.defense.antgroup.com/workload"
 
 	// LabelGate on a pod template, and so on its pods, asks for a gate at their creation: GateStart or GateReady. It is outside the version.
