@@ -47,7 +47,11 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	result := plan{late: due != nil && !now.Before(due.Time)}
 	waiting, missing := tally.preparing, int(seen.Desired)-tally.claimed
 	size := max(int(workload.Spec.CountThreshold), 1)
-	for len(waiting) > 0 && len(waiting) >= min(size, missing) {
+	enough := size
+	if seen.Runs { // its pods are checked once all have succeeded, also if one batch can't hold them
+		enough = missing
+	}
+	for len(waiting) > 0 && len(waiting) >= min(enough, missing) {
 		batch := waiting[:min(size, len(waiting))]
 		result.batches = append(result.batches, split(batch, seen.Verifier.Fits)...)
 		waiting, missing = waiting[len(batch):], missing-len(batch)

@@ -88,6 +88,8 @@ func TestDecideChecksTheFirstRun(t *testing.T) {
 		{"while the schedule is suspended", see(3, cron, paused, runs), nil, "Unknown Running", "Job backup-1 runs; its pods are checked once they have succeeded"},
 		{"once all its pods succeeded", see(3, cron, runs, finished(pods(1, 2))), nil, "Unknown Running", "Job backup-1 runs; its pods are checked once they have succeeded"},
 		{"in one batch", see(3, cron, runs, finished(pods(1, 3))), []int{3}, "Unknown Running", "Job backup-1 runs; its pods are checked once they have succeeded"},
+		{"not before all have succeeded that several batches hold", see(7, cron, runs, finished(pods(1, 6))), nil, "Unknown Running", ""},
+		{"in several batches if one can't hold all", see(7, cron, runs, finished(pods(1, 7))), []int{3, 3, 1}, "Unknown Running", ""},
 		{"also of a work queue that needed fewer pods", see(3, cron, complete(2), finished(pods(1, 2))), []int{2}, "Unknown Verifying", "waiting for pods or checking them: kubectl get changepods shows each batch"},
 		{"not if it failed", see(3, cron, runFailed), nil, "Unknown RunFailed", "Job backup-1 failed: BackoffLimitExceeded: too often; the next run is checked instead"},
 		{"not if its trial failed", see(3, cron, trial, runFailed, hold("held")), nil, "Unknown RunFailed", "Job backup-1 failed: BackoffLimitExceeded: too often; the schedule stays suspended until the next release, or until this run is deleted"},

@@ -35,6 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -200,10 +201,10 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, release en
 	return nil
 }
 
-// batchSize returns how many pods are checked together: all those of a run.
+// batchSize returns how many pods are checked together: all those of a run that a batch can hold.
 func (r *Reconciler) batchSize(ctx context.Context, owner client.Object) (int32, error) {
 	if rollout := r.Kind.Rollout(owner); rollout.Runs {
-		return max(rollout.Desired, 1), nil
+		return min(max(rollout.Desired, 1), settings.MaxBatchSize), nil
 	}
 	return r.Settings.BatchSize(ctx)
 }

@@ -120,18 +120,19 @@ func TestReconcileLeavesTheRecordOfALivingWorkload(t *testing.T) {
 }
 
 func TestReconcileRecordsRunsInOneBatch(t *testing.T) {
-	job := func(owners ...metav1.OwnerReference) client.Object {
+	job := func(pods int32, owners ...metav1.OwnerReference) client.Object {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "sleep", UID: "j-1", OwnerReferences: owners, Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
-		}, Spec: batchv1.JobSpec{Completions: ptr.To[int32](7)}}
+		}, Spec: batchv1.JobSpec{Completions: &pods}}
 	}
 	for _, row := range []struct {
 		name    string
 		object  client.Object
 		records []int32
 	}{
-		{"of a Job", job(), []int32{7}},
-		{"but not of a Job that a CronJob controls", job(metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "c", UID: "c-1", Controller: ptr.To(true)}), nil},
+		{"of a Job", job(7), []int32{7}},
+		{"of a Job with more pods than a batch holds, in as few as possible", job(1200), []int32{500}},
+		{"but not of a Job that a CronJob controls", job(7, metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "c", UID: "c-1", Controller: ptr.To(true)}), nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

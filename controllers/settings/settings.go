@@ -25,8 +25,8 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxBatchSize is the most pods in a ChangePod. It keeps the object well below etcd's limit of 1.5 MB.
-const maxBatchSize = 500
+// MaxBatchSize is the most pods in a ChangePod. It keeps the object well below etcd's limit of 1.5 MB.
+const MaxBatchSize = 500
 
 // maxHistory is the most templates or ChangeWorkloads kept of a workload.
 const maxHistory = 100
@@ -87,7 +87,7 @@ func Check(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
 	}
 	switch name {
 	case appv1alpha1.ConfigBranch:
-		return checkCount(name, spec.Content, maxBatchSize)
+		return checkCount(name, spec.Content, MaxBatchSize)
 	case appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory:
 		return checkCount(name, spec.Content, maxHistory)
 	case appv1alpha1.ConfigChangeRecords:
@@ -143,7 +143,7 @@ func batchSize(branch appv1alpha1.ConfigValue) int32 {
 	if !branch.Enable || err != nil {
 		return 1
 	}
-	return int32(min(max(size, 1), maxBatchSize))
+	return int32(min(max(size, 1), MaxBatchSize))
 }
 
 // period returns the duration in the value of "stuck-rollback" or "refusal", 0 while it is off.
