@@ -17,6 +17,7 @@ limitations under the License.
 package decide_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,11 @@ func TestDecideSuspendsAReleaseThatItsWorkloadShowsAsFailed(t *testing.T) {
 	s.decide()
 	g.Expect(s.workload.Status.Status).To(BeEquivalentTo("Suspend"), "a repair doesn't forget why the workload is suspended")
 	g.Expect(messageOf(s.workload.Status.Conditions, "Verified")).To(Equal("spec.health.failed is true"))
+}
+
+func TestDecideShortensAFaultThatNoConditionHolds(t *testing.T) {
+	decision := decide.Decide(newWorkload(), see(3, fault(strings.Repeat("a", 40000))), now)
+	NewWithT(t).Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(strings.Repeat("a", 32765) + "..."))
 }
 
 func TestDecideGoesOnWhereAWorkloadRecovers(t *testing.T) {

@@ -133,10 +133,14 @@ func setParked(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
 	}
 }
 
+// maxCondition is the most bytes of the message of a condition. The API server rejects a status with one of more characters, and what other
+// controllers say of a workload, or a user of its first nodes, may be long.
+const maxCondition = 32768
+
 // setCondition leaves a new transition time empty: finish sets it to the time of the decision.
 func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
 	existing := meta.FindStatusCondition(status.Conditions, kind)
-	condition := metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message}
+	condition := metav1.Condition{Type: kind, Status: value, Reason: reason, Message: Shorten(message, maxCondition)}
 	if existing == nil {
 		status.Conditions = append(status.Conditions, condition)
 		return
