@@ -155,7 +155,7 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1a
 		for _, pod := range result.Pods {
 			shown := false
 			for batch := range checked {
-				shown = shown || showsFailure(batch, result, pod.UID)
+				shown = shown || showsFailure(batch, result, pod)
 			}
 			if !shown {
 				pods = append(pods, pod)
@@ -165,11 +165,14 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1a
 	return pods
 }
 
-// showsFailure reports whether the status of a batch has the failed check of a pod.
-func showsFailure(batch *appv1alpha1.ChangePod, failed *appv1alpha1.CheckResult, pod types.UID) bool {
-	return slices.ContainsFunc(batch.Status.Checks, func(shown appv1alpha1.CheckResult) bool {
-		return isSameCheck(failed, &shown) && hasPod(&shown, pod)
-	})
+// showsFailure reports whether the status of a batch has the failed check of a pod. One that has no room for a further check fails no pod by it: it
+// would do so each time.
+func showsFailure(batch *appv1alpha1.ChangePod, failed *appv1alpha1.CheckResult, pod appv1alpha1.CheckedPod) bool {
+	at := slices.IndexFunc(batch.Status.Checks, func(shown appv1alpha1.CheckResult) bool { return isSameCheck(failed, &shown) })
+	if at < 0 {
+		return len(batch.Status.Checks) >= appv1alpha1.MaxBatchChecks && inBatch(batch, pod)
+	}
+	return hasPod(&batch.Status.Checks[at], pod.UID)
 }
 
 // HasVerdict reports whether a release had the verdict of a check before.

@@ -814,6 +814,30 @@ func TestAdvanceChangePodFailsPodsByChecks(t *testing.T) {
 	}
 }
 
+// failedTimes is a release in which one pod failed so many checks at once.
+func failedTimes(checks, pod int) *appv1alpha1.ChangeWorkload {
+	workload := crashed("Enforce", pod)
+	failed := workload.Status.Checks[0]
+	workload.Status.Checks = nil
+	for i := range checks {
+		failed.Name = fmt.Sprintf("check-%d", i)
+		workload.Status.Checks = append(workload.Status.Checks, failed)
+	}
+	return workload
+}
+
+func TestAdvanceChangePodShowsNoMoreFailedChecksThanAStatusHolds(t *testing.T) {
+	g := NewWithT(t)
+	workload, batch, other := failedTimes(10, 2), newBatch(realPods(1, 3), done), newBatch(realPods(4, 5), done)
+	batch.Status = decide.AdvanceChangePod(&batch, decide.FactsOf(workload, &batch, verifier.State{}), decide.CheckAnswer{}, now)
+	g.Expect(batch.Status.Checks).To(HaveLen(8), "the API server rejects more")
+	g.Expect(decide.ChecksFailed(workload, &batch)).To(BeEmpty(), "each pod fails once, also by a check that isn't shown")
+
+	seen := see(5, under(checking("web", "Enforce")), finished(realPods(1, 5)), batches(batch, other))
+	failed := decide.Decide(failedTimes(10, 4), seen, now).Status.DefenseCheckFailPods
+	g.Expect(namesOf(failed)).To(ContainElements("sleep-2", "sleep-4"), "a pod of another batch counts")
+}
+
 func TestDecideCountsAPodThatAUserLetPass(t *testing.T) {
 	g := NewWithT(t)
 	workload, batch := crashed("Enforce", 2), newBatch(realPods(1, 5), done)

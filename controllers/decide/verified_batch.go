@@ -107,7 +107,7 @@ func ChecksFailed(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.C
 		}
 		own := *result.DeepCopy()
 		own.Pods = slices.DeleteFunc(own.Pods, func(pod appv1alpha1.CheckedPod) bool {
-			return !inBatch(changePod, pod) || showsFailure(changePod, result, pod.UID)
+			return !inBatch(changePod, pod) || showsFailure(changePod, result, pod)
 		})
 		if len(own.Pods) > 0 {
 			failed = append(failed, own)
@@ -136,14 +136,14 @@ func (a *advance) fail() {
 	}
 }
 
-// show adds a failed check to the status.
+// show adds a failed check to the status, if that has room for it.
 func (a *advance) show(failed appv1alpha1.CheckResult) {
-	at := slices.IndexFunc(a.status.Checks, func(shown appv1alpha1.CheckResult) bool { return isSameCheck(&shown, &failed) })
-	if at < 0 {
+	switch at := slices.IndexFunc(a.status.Checks, func(shown appv1alpha1.CheckResult) bool { return isSameCheck(&shown, &failed) }); {
+	case at >= 0:
+		addPods(&a.status.Checks[at], failed.Pods)
+	case len(a.status.Checks) < appv1alpha1.MaxBatchChecks:
 		a.status.Checks = append(a.status.Checks, failed)
-		return
 	}
-	addPods(&a.status.Checks[at], failed.Pods)
 }
 
 // withFailed returns results in which a pod failed a check.

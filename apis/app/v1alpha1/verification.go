@@ -69,6 +69,8 @@ const (
 	MaxLeftOut = 100
 	// MaxCheckResults caps the checks of a release.
 	MaxCheckResults = 32
+	// MaxBatchChecks caps the failed checks in the status of a batch.
+	MaxBatchChecks = 8
 	// MaxCheckedPods caps the pods of a check that failed.
 	MaxCheckedPods = 100
 )
