@@ -144,7 +144,7 @@ func sumUp(status *appv1alpha1.ChangeWorkloadStatus) {
 	status.Verification.WouldFail = strings.Join(wouldFail, ",")
 }
 
-// unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once.
+// unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once, and once if they failed several.
 func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1alpha1.ChangePod]) []appv1alpha1.CheckedPod {
 	var pods []appv1alpha1.CheckedPod
 	for i := range status.Checks {
@@ -153,11 +153,11 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1a
 			continue
 		}
 		for _, pod := range result.Pods {
-			shown := false
+			known := slices.ContainsFunc(pods, func(other appv1alpha1.CheckedPod) bool { return other.Pod == pod.Pod && other.UID == pod.UID })
 			for batch := range checked {
-				shown = shown || showsFailure(batch, result, pod)
+				known = known || showsFailure(batch, result, pod)
 			}
-			if !shown {
+			if !known {
 				pods = append(pods, pod)
 			}
 		}

@@ -835,7 +835,15 @@ func TestAdvanceChangePodShowsNoMoreFailedChecksThanAStatusHolds(t *testing.T) {
 
 	seen := see(5, under(checking("web", "Enforce")), finished(realPods(1, 5)), batches(batch, other))
 	failed := decide.Decide(failedTimes(10, 4), seen, now).Status.DefenseCheckFailPods
-	g.Expect(namesOf(failed)).To(ContainElements("sleep-2", "sleep-4"), "a pod of another batch counts")
+	g.Expect(namesOf(failed)).To(ConsistOf("sleep-2", "sleep-4"), "a pod of another batch counts")
+}
+
+func TestDecideCountsAPodOnceThatFailsSeveralChecks(t *testing.T) {
+	g := NewWithT(t)
+	seen := see(5, under(checking("web", "Enforce")), finished(realPods(1, 5)), batches(newBatch(realPods(1, 5), done)))
+	status := decide.Decide(failedTimes(2, 4), seen, now).Status
+	g.Expect(status.Counts.Failed).To(BeEquivalentTo(1))
+	g.Expect(namesOf(status.DefenseCheckFailPods)).To(Equal([]string{"sleep-4"}))
 }
 
 func TestDecideCountsAPodThatAUserLetPass(t *testing.T) {
