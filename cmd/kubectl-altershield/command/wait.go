@@ -74,14 +74,16 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 	shown, isGone := "", false
 	for {
 		outcome := view.OutcomeOf(facts, awaited)
-		lags := number == 0 && mayLag(facts, t.Clock.Since(begun), timeout-interval)
+		if view.IsForgotten(facts, outcome) {
+			return fmt.Errorf("nothing tells how release %d of %s in namespace %s ended: it has no record, and the workload is at a later one; "+
+				"kubectl altershield history %s shows the releases that are known", number, view.Argument(facts.Reference), facts.Namespace, facts.Arguments())
+		}
+		lags, follows := mayMove(facts, number, t.Clock.Since(begun), timeout-interval)
 		if !outcome.Done || !lags {
 			if shown, err = t.tellOutcome(outcome, shown); err != nil {
 				return err
 			}
 		}
-		// The operator may make or record another release, or drop the request.
-		follows := lags || number == 0 && view.IsRollbackAsked(facts)
 		if outcome.Done && !follows {
 			return t.endWait(outcome)
 		}
@@ -98,6 +100,16 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 			awaited = awaitedOf(facts, number)
 		}
 	}
+}
+
+// mayMove reports whether a release may be made that isn't recorded yet, and whether another one may have to be awaited: the operator may make or
+// record it, or drop a request. A release that was named stays the awaited one.
+func mayMove(facts view.Facts, number int64, waited, limit time.Duration) (lags, follows bool) {
+	if number != 0 {
+		return false, false
+	}
+	lags = mayLag(facts, waited, limit)
+	return lags, lags || view.IsRollbackAsked(facts)
 }
 
 // mayLag reports whether a release may be made that isn't recorded yet, after a time of a wait that has a limit.

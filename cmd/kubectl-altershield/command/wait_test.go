@@ -67,6 +67,7 @@ func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
 		{"a rollback on request", web(8, "a1", wentBack("Requested")), verified(8, "a1"), nil, 0, "release 8  ✔ Success"},
 		{"superseded", web(7, "49"), record(7, "49", "Running", "Unknown", "Superseded"), nil, 12, "○ Superseded  1✔ 1✖ of 4: because of it\n"},
 		{"an earlier one", web(9, "bb"), record(7, "49", "Running", "Unknown", "Verifying"), []string{"--release=7"}, 12, "superseded by release 9"},
+		{"an earlier one that went back, without a record", web(9, "bb", wentBack("PodsNotRunning")), verified(9, "bb"), []string{"--release=7"}, 11, "release 7  ↩ RolledBack"},
 		{"refused by the server", web(7, "49"), record(7, "49", "Failed", "Unknown", "OrderRefused"), nil, 13, "not checked: because of it"},
 		{"opted out", web(7, "49"), record(7, "49", "Running", "Unknown", "NamespaceOptedOut"), nil, 13, "not checked"},
 		{"without change control", web(7, "49", unstamped), verified(7, "49"), []string{"--release=7"}, 0, "verified"},
@@ -77,6 +78,26 @@ func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
 			g.Expect(int(answer.code)).To(Equal(row.code), answer.out+answer.err)
 			g.Expect(answer.out).To(ContainSubstring(row.says))
 			g.Expect(answer.err).To(BeEmpty())
+		})
+	}
+}
+
+func TestWaitOfAReleaseWithoutARecordTellsNoOutcome(t *testing.T) {
+	unstamped := func(deployment *appsv1.Deployment) { deployment.Labels, deployment.Annotations = nil, nil }
+	for name, objects := range map[string][]client.Object{
+		"pruned":        {web(9, "bb"), verified(9, "bb")},
+		"all deleted":   {web(9, "bb")},
+		"only observed": {web(9, "bb", unstamped), observed(verified(9, "bb"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, objects...)
+			b.tick(func(int) {})
+			answer := b.run("wait", "web", "--release=7")
+			g.Expect(answer.code).To(Equal(command.Failed), answer.out)
+			g.Expect(answer.out).To(BeEmpty())
+			g.Expect(answer.err).To(Equal("error: nothing tells how release 7 of deployment/web in namespace shop ended: it has no record, and the workload is " +
+				"at a later one; kubectl altershield history deployment/web -n shop shows the releases that are known\n"))
 		})
 	}
 }

@@ -97,7 +97,12 @@ func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 			outcome.Release, awaited.Version = releaseOf(record), record.Spec.Reversion
 		}
 	}
-	back := decide.RollbackFrom(rollbacksOf(facts), awaited)
+	rollbacks := rollbacksOf(facts)
+	// A rollback outlasts the record of the release that it left.
+	if at := slices.IndexFunc(rollbacks, func(back appv1alpha1.Rollback) bool { return back.Release == awaited.Number }); awaited.Version == "" && at >= 0 {
+		outcome.Release.Version, awaited.Version = rollbacks[at].Version, rollbacks[at].Version
+	}
+	back := decide.RollbackFrom(rollbacks, awaited)
 	switch {
 	case facts.Workload != nil && awaited.Number == 0:
 		outcome.Release.State, outcome.Release.Reason = NotChecked, "NotControlled"
@@ -106,7 +111,7 @@ func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 		if back.Message != "" {
 			outcome.Release.Why = back.Message
 		}
-	case present.Number > awaited.Number && !outcome.Release.State.IsFinal():
+	case awaited.Version != "" && present.Number > awaited.Number && !outcome.Release.State.IsFinal():
 		outcome.Release.State, outcome.Release.Reason = Superseded, appv1alpha1.ReasonSuperseded
 	}
 	if outcome.By == 0 && awaited.Number > 0 && present.Number > awaited.Number {
@@ -114,4 +119,10 @@ func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 	}
 	outcome.Done = outcome.Release.State.IsFinal()
 	return outcome
+}
+
+// IsForgotten reports whether nothing tells how a release ended that a user named by its number: it has no record, neither has the workload a
+// rollback from it, and is at a later one.
+func IsForgotten(facts Facts, outcome Outcome) bool {
+	return outcome.Release.Number > 0 && outcome.Release.Version == "" && Awaited(facts).Number > outcome.Release.Number
 }
