@@ -52,6 +52,20 @@ func TestDiagnosisWithoutProblems(t *testing.T) {
 	g.Expect(render.Late("2m0s", style)).To(Equal("problems remain after 2m0s"))
 }
 
+func TestDiagnosisCountsOne(t *testing.T) {
+	g := NewWithT(t)
+	one := view.Diagnosis{Items: []view.Finding{
+		{Topic: "Operator", Result: "OK", Symptom: "OperatorReady", Values: []string{"1", "1"}},
+		{Topic: "Operator", Result: "Problem", Symptom: "OperatorNotReady", Values: []string{"0", "1"}},
+		{Topic: "Endpoints", Result: "OK", Symptom: "EndpointsReady", Values: []string{"1"}},
+		{Topic: "Namespaces", Result: "Note", Symptom: "NeverStamped", Values: []string{"1", "shop/old"}},
+	}}
+	g.Expect(render.Diagnosis(one, style)).To(And(
+		ContainSubstring("ready pods: 1 of 1\n"), ContainSubstring("ready pods: 0 of 1\n"), ContainSubstring("addresses that answer the webhooks: 1\n"),
+		ContainSubstring("1 of the Deployments there will come under change control with their next release: shop/old\n"),
+	))
+}
+
 func TestDiagnosisShowsFiveOfTheSame(t *testing.T) {
 	text := render.Diagnosis(diagnosis(), style)
 	NewWithT(t).Expect(text).To(And(ContainSubstring("shop/web-4"), Not(ContainSubstring("shop/web-5")), ContainSubstring("            and 3 more\n✔ your rights")))
