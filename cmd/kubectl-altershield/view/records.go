@@ -72,48 +72,65 @@ func ExportOf(records []StoredRecord, namespace string, period Period, verify bo
 	if verify {
 		export.Faults = append(export.Faults, decide.VerifyRecords(linksOf(records))...)
 	}
-	rollbacks := map[releaseKey]int64{}
-	for i := range records {
-		if back := records[i].Spec.Rollback; back != nil {
-			rollbacks[releaseKey{records[i].Namespace, records[i].Spec.Workload, back.Release, false}] = records[i].Spec.Release
-		}
-	}
-	for _, record := range newestOf(records) {
+	releases := newestOf(records)
+	rollbacks := rollbacksAmong(releases)
+	for _, record := range releases {
 		started := record.Spec.StartedAt.Time
 		if started.Before(period.From) || !started.Before(period.To) {
 			continue
 		}
 		export.Counts[record.Spec.Outcome]++
 		export.Items = append(export.Items, ExportedRelease{
-			Namespace: record.Namespace, Record: record.Name, SHA256: record.Hash, ChangeRecordSpec: record.Spec, RolledBackBy: rollbacks[releaseKeyOf(record)],
+			Namespace: record.Namespace, Record: record.Name, SHA256: record.Hash, ChangeRecordSpec: record.Spec, RolledBackBy: rollbacks[record],
 		})
 	}
 	return export
 }
 
-// releaseKey identifies a release.
+// releaseKey has the number of a release. A later release has the same one if the count has begun anew in between.
 type releaseKey struct {
-	namespace string
-	workload  appv1alpha1.WorkloadReference
-	number    int64
-	// observed releases are counted separately
-	observed bool
+	namespace, workload string
+	number              int64
 }
 
-func releaseKeyOf(record *StoredRecord) releaseKey {
-	return releaseKey{record.Namespace, record.Spec.Workload, record.Spec.Release, record.Spec.Observed}
+func releaseKeyOf(record *StoredRecord, number int64, observed bool) releaseKey {
+	return releaseKey{record.Namespace, decide.RecordKey(record.Spec.Workload.UID, observed), number}
+}
+
+// rollbacksAmong returns the number of the release that went back from each of some releases, which are in the order of newestOf: the last one
+// that a rollback can have left.
+func rollbacksAmong(releases []*StoredRecord) map[*StoredRecord]int64 {
+	byNumber := map[releaseKey][]*StoredRecord{}
+	for _, record := range releases {
+		key := releaseKeyOf(record, record.Spec.Release, record.Spec.Observed)
+		byNumber[key] = append(byNumber[key], record)
+	}
+	rollbacks := map[*StoredRecord]int64{}
+	for _, record := range releases {
+		back := record.Spec.Rollback
+		if back == nil {
+			continue
+		}
+		for _, left := range slices.Backward(byNumber[releaseKeyOf(record, back.Release, false)]) {
+			if left.Spec.Version == back.Version && !left.Spec.StartedAt.After(record.Spec.StartedAt.Time) {
+				rollbacks[left] = record.Spec.Release
+				break
+			}
+		}
+	}
+	return rollbacks
 }
 
 // newestOf returns the newest record of each release, by namespace, workload and number.
 func newestOf(records []StoredRecord) []*StoredRecord {
 	type began struct {
 		releaseKey
-		at int64 // the count may have begun anew
+		at int64
 	}
 	byRelease := map[began]*StoredRecord{}
 	for i := range records {
 		record := &records[i]
-		key := began{releaseKeyOf(record), record.Spec.StartedAt.Unix()}
+		key := began{releaseKeyOf(record, record.Spec.Release, record.Spec.Observed), record.Spec.StartedAt.Unix()}
 		if known := byRelease[key]; known == nil || known.Spec.Correction < record.Spec.Correction {
 			byRelease[key] = record
 		}

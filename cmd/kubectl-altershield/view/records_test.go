@@ -47,7 +47,7 @@ func stored(release int64, correction int32, outcome appv1alpha1.ReleaseOutcome,
 func TestExportOfTakesTheNewestRecordOfEachReleaseOfThePeriod(t *testing.T) {
 	g := NewWithT(t)
 	back := stored(3, 0, "Verified", 2)
-	back.Spec.Rollback = &appv1alpha1.Rollback{Release: 2}
+	back.Spec.Rollback = &appv1alpha1.Rollback{Version: "v", Release: 2}
 	elsewhere := stored(1, 0, "Unchecked", 0)
 	elsewhere.Namespace = "bank"
 	export := ExportOf([]StoredRecord{
@@ -69,16 +69,34 @@ func TestExportOfKeepsCountsOfReleasesApart(t *testing.T) {
 	g, observed := NewWithT(t), stored(1, 0, "Verified", 0)
 	observed.Spec.Observed = true
 	back := stored(2, 0, "Verified", 2)
-	back.Spec.Rollback = &appv1alpha1.Rollback{Release: 1}
-	export := ExportOf([]StoredRecord{observed, stored(1, 0, "Failed", 0), stored(1, 0, "Superseded", 1), back}, "", Period{began, began.Add(time.Hour * 9)}, false)
-	g.Expect(export.Counts).To(Equal(map[appv1alpha1.ReleaseOutcome]int{"Verified": 2, "Failed": 1, "Superseded": 1}))
+	back.Spec.Rollback = &appv1alpha1.Rollback{Version: "v", Release: 1}
+	export := ExportOf([]StoredRecord{
+		observed, stored(1, 0, "Failed", 0), stored(1, 0, "Superseded", 1), back, stored(1, 0, "Unchecked", 3),
+	}, "", Period{began, began.Add(time.Hour * 9)}, false)
+	g.Expect(export.Counts).To(Equal(map[appv1alpha1.ReleaseOutcome]int{"Verified": 2, "Failed": 1, "Superseded": 1, "Unchecked": 1}))
 	for _, item := range export.Items {
-		if item.Release == 1 && !item.Observed {
-			g.Expect(item.RolledBackBy).NotTo(BeZero(), string(item.Outcome))
+		if item.Outcome == "Superseded" {
+			g.Expect(item.RolledBackBy).To(BeEquivalentTo(2), "the last one of that number before the rollback")
 		} else {
 			g.Expect(item.RolledBackBy).To(BeZero(), string(item.Outcome))
 		}
 	}
+}
+
+func TestExportOfFindsNoOtherReleaseThatWentBack(t *testing.T) {
+	back := stored(2, 0, "Verified", 2)
+	back.Spec.Rollback = &appv1alpha1.Rollback{Version: "w", Release: 1}
+	export := ExportOf([]StoredRecord{stored(1, 0, "Verified", 0), back}, "", Period{began, began.Add(time.Hour * 9)}, false)
+	NewWithT(t).Expect(export.Items[0].RolledBackBy).To(BeZero(), "the record of the one that went back is gone")
+}
+
+func TestExportOfKnowsAWorkloadByEachVersionOfItsAPI(t *testing.T) {
+	g, corrected, back := NewWithT(t), stored(1, 1, "Failed", 0), stored(2, 0, "Verified", 2)
+	corrected.Spec.Workload.APIVersion, back.Spec.Workload.APIVersion = "apps/v2", "apps/v2"
+	back.Spec.Rollback = &appv1alpha1.Rollback{Version: "v", Release: 1}
+	export := ExportOf([]StoredRecord{stored(1, 0, "Verified", 0), corrected, back}, "", Period{began, began.Add(time.Hour * 9)}, false)
+	g.Expect(export.Counts).To(Equal(map[appv1alpha1.ReleaseOutcome]int{"Failed": 1, "Verified": 1}))
+	g.Expect(export.Items[0].RolledBackBy).To(BeEquivalentTo(2))
 }
 
 func TestHistoryOfKeepsObservedReleasesApart(t *testing.T) {
