@@ -182,9 +182,7 @@ func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, er
 	if err != nil {
 		return fresh, err
 	}
-	fresh.Records = view.Name{Name: name.Name}.Of(records)[appv1alpha1.WorkloadReference{
-		APIVersion: facts.Reference.APIVersion, Kind: facts.Reference.Kind, Name: facts.Reference.Name,
-	}]
+	fresh.Records = view.Name{Name: name.Name}.Of(records)[facts.Reference.GroupKind()]
 	err = c.addWorkload(ctx, &fresh)
 	return fresh, err
 }

@@ -123,23 +123,25 @@ func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bo
 		}
 		records = append(records, found...)
 	}
-	byWorkload := name.Of(records)
-	if len(byWorkload) > 1 {
+	byKind := name.Of(records)
+	if len(byKind) > 1 {
 		kinds, arguments := map[string]bool{}, []string{}
-		for reference := range byWorkload {
-			kinds[reference.Kind] = true
+		for kind := range byKind {
+			kinds[kind.Kind] = true
 		}
 		argument := view.Argument
-		if len(kinds) < len(byWorkload) { // kinds of the same name
+		if len(kinds) < len(byKind) { // kinds of the same name
 			argument = view.FullArgument
 		}
-		for reference := range byWorkload {
-			arguments = append(arguments, argument(reference))
+		for _, found := range byKind {
+			arguments = append(arguments, argument(found[0].Workload()))
 		}
 		slices.Sort(arguments)
 		return view.Facts{}, false, usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
 	}
-	for reference, found := range byWorkload {
+	for _, found := range byKind {
+		reference := view.PresentOf(found).Workload()
+		reference.UID = ""
 		facts := view.Facts{Namespace: name.Namespace, Reference: reference, Records: found}
 		err := c.addWorkload(ctx, &facts)
 		return facts, true, err

@@ -265,6 +265,24 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 	}
 }
 
+func TestStatusOfAWorkloadWhoseKindHasANewVersionOfItsAPI(t *testing.T) {
+	g := NewWithT(t)
+	before, present := set("ring"), set("ring")
+	before.Labels, present.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.ring"}, map[string]string{"altershield.defense.antgroup.com/workload": "clonesets.ring"}
+	before.Spec.WorkloadRef.Kind, before.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1alpha1"
+	present.Spec.WorkloadRef.Kind, present.Spec.WorkloadRef.APIVersion = "CloneSet", "apps.kruise.io/v1"
+	present.Name, present.Spec.Release = "clonesets.ring--x--e1", 2
+	var read []string
+	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+		if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind == "CloneSet" {
+			read = append(read, kind.Version)
+		}
+		return kube.Get(ctx, key, object, options...)
+	}}, before, present)
+	g.Expect(b.run("status", "cloneset/ring").expects(g, command.OK)).To(And(ContainSubstring("release 2"), ContainSubstring("release 1")))
+	g.Expect(read).To(HaveEach("v1"))
+}
+
 func TestStatusOfAWorkloadBeforeItsFirstRecord(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(newBench(t, web(1, "49")).run("status", "web").expects(g, command.OK)).To(ContainSubstring("no release is recorded yet"))

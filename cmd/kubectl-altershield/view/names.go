@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -170,12 +171,11 @@ func isGroup(named, apiVersion string) bool {
 	return named == "" || strings.EqualFold(named, group) || strings.EqualFold(named, version+"."+group)
 }
 
-// Of returns the records of the workloads that a name may mean, by workload.
-func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload {
-	found := map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload{}
+// Of returns the records of the workloads that a name may mean, by their kinds: the API of a declared kind may have changed its version since.
+func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[schema.GroupKind][]appv1alpha1.ChangeWorkload {
+	found := map[schema.GroupKind][]appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		reference := records[i].Workload()
-		reference.UID = ""
 		resource, _, _ := strings.Cut(records[i].Labels[appv1alpha1.LabelWorkload], ".")
 		if resource == "" {
 			resource = "deployments"
@@ -183,7 +183,7 @@ func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadR
 		word, group, _ := strings.Cut(n.Kind, ".")
 		isKind := strings.EqualFold(word, reference.Kind) || n.mayBe(resource)
 		if reference.Name == n.Name && isKind && isGroup(group, reference.APIVersion) {
-			found[reference] = append(found[reference], records[i])
+			found[reference.GroupKind()] = append(found[reference.GroupKind()], records[i])
 		}
 	}
 	return found
