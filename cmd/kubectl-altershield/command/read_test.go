@@ -251,7 +251,7 @@ func TestWorkloadsAreFoundByTheirNames(t *testing.T) {
 		{"clonesets.apps.kruise.io/ring", 0, "CloneSet ring"},
 		{"web", 2, "web may be deployment.apps/web or deployment.example.com/web or statefulset.apps/web: name the kind as well"},
 		{"deployment.example.com/web", 0, "shop/web  ◌ Running"}, {"deployments.v1.example.com/web", 0, "shop/web  ◌ Running"}, {"deployment.apps/web", 0, "Deployment web"},
-		{"api", 2, "api may be cloneset/api or deployment/api: name the kind as well"},
+		{"api", 2, "api may be cloneset.apps.kruise.io/api or deployment/api: name the kind as well"},
 		{"sts/db2", 2, "sts/db2 may be statefulset.apps.kruise.io/db2 or statefulset.apps/db2: name the kind as well"},
 		{"statefulset.apps/db2", 0, "StatefulSet db2"}, {"statefulset.apps.kruise.io/db2", 0, "StatefulSet db2"},
 		{"absent", 1, "there is no workload absent in namespace shop, or none under change control: kubectl altershield list -n shop --all shows those that are"},

@@ -94,10 +94,10 @@ func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
 		objects []client.Object
 		code    command.Code
 	}{
-		"paused; kubectl altershield resume cloneset/web -n shop lets it go on\n":                           {[]client.Object{kind(paused)}, command.OK},
-		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io":   {[]client.Object{kind()}, command.Failed},
-		"ControlledKind clonesets.apps.kruise.io: spec.hold[0].path":                                        {[]client.Object{kind(appv1alpha1.HoldField{Path: "spec..x", Value: paused.Value})}, command.Failed},
-		"cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io\n": {nil, command.Failed},
+		"paused; kubectl altershield resume cloneset.apps.kruise.io/web -n shop lets it go on\n":                           {[]client.Object{kind(paused)}, command.OK},
+		"cloneset.apps.kruise.io/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io":   {[]client.Object{kind()}, command.Failed},
+		"ControlledKind clonesets.apps.kruise.io: spec.hold[0].path":                                                       {[]client.Object{kind(appv1alpha1.HoldField{Path: "spec..x", Value: paused.Value})}, command.Failed},
+		"cloneset.apps.kruise.io/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io\n": {nil, command.Failed},
 	} {
 		g := NewWithT(t)
 		b := newBench(t, append(row.objects, object.DeepCopy(), created.DeepCopy())...)

@@ -237,7 +237,7 @@ func TestWhyOfAFileWithAKindThatTheClusterLacks(t *testing.T) {
 	b.in = "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: ring}\n"
 	answer := b.run("why", "-f", "-")
 	g.Expect(answer.code).To(Equal(command.Failed))
-	g.Expect(answer.err).To(Equal(`error: this cluster doesn't have the kind (reading cloneset/ring in namespace shop: no matches for kind "CloneSet" in version "apps.kruise.io/v1alpha1")` + "\n"))
+	g.Expect(answer.err).To(Equal(`error: this cluster doesn't have the kind (reading cloneset.apps.kruise.io/ring in namespace shop: no matches for kind "CloneSet" in version "apps.kruise.io/v1alpha1")` + "\n"))
 }
 
 func TestWhyOfADeclaredKindIsAMergePatch(t *testing.T) {

@@ -79,7 +79,7 @@ func TestHoldAndResumeDistinguishThePauseOfAUserFromThatOfTheOperator(t *testing
 func TestKindsWithoutAPauseSayWhy(t *testing.T) {
 	for name, row := range map[string]struct{ apiVersion, kind, says string }{
 		"a Job":                      {"batch/v1", "Job", "job/web has no rollout: spec.suspend would delete its pods"},
-		"a kind without hold":        {"apps.kruise.io/v1alpha1", "CloneSet", "cloneset/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io"},
+		"a kind without hold":        {"apps.kruise.io/v1alpha1", "CloneSet", "cloneset.apps.kruise.io/web has no pause: there is no spec.hold in the ControlledKind clonesets.apps.kruise.io"},
 		"another kind of that name":  {"example.com/v1", "Deployment", "deployment.example.com/web has no pause: there is no spec.hold in the ControlledKind deployments.example.com"},
 		"another kind without group": {"v1", "Service", "service/web has no pause: there is no spec.hold in the ControlledKind services.v1"},
 	} {
@@ -195,10 +195,10 @@ func TestHoldOfADeclaredKindIsThatOfItsControlledKind(t *testing.T) {
 
 	known.Pauser = lever{}
 	_, err = view.HoldOf(known, "")
-	g.Expect(err).To(MatchError("cloneset/web can't be paused: the value that holds it depends on the object before its release"))
+	g.Expect(err).To(MatchError("cloneset.apps.kruise.io/web can't be paused: the value that holds it depends on the object before its release"))
 	known.Pauser = lever{`{"/spec/traffic":[1]}`, nil}
 	_, err = view.HoldOf(known, "")
-	g.Expect(err).To(MatchError(`a pause of cloneset/web would overwrite what resume can't restore: {"/spec/traffic":[1]}; set the field yourself`))
+	g.Expect(err).To(MatchError(`a pause of cloneset.apps.kruise.io/web would overwrite what resume can't restore: {"/spec/traffic":[1]}; set the field yourself`))
 	known.Pauser = lever{"", []kinds.Operation{{Op: "add", Path: "/spec/paused", Value: func() {}}}}
 	g.Expect(view.SetPaused(known, known.Workload, true, "")).To(MatchError(ContainSubstring("writing the value of /spec/paused")))
 }

@@ -106,10 +106,10 @@ func (n Name) Labels() (deployments, others []string) {
 	return deployments, others
 }
 
-// Argument returns a workload as an argument of kubectl. Of a kind that is called like a built-in one it has the group as well: without it kubectl
-// takes the built-in kind.
+// Argument returns a workload as an argument of kubectl. Of a declared kind it has the group as well: another kind may have its name, and kubectl
+// takes any of them.
 func Argument(reference appv1alpha1.WorkloadReference) string {
-	if !IsBuiltIn(reference) && len(BuiltIn(reference.Kind)) > 0 {
+	if !IsBuiltIn(reference) {
 		return FullArgument(reference)
 	}
 	return strings.ToLower(reference.Kind) + "/" + reference.Name

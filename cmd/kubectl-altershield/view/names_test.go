@@ -81,7 +81,9 @@ func TestArgumentNamesNoOtherWorkload(t *testing.T) {
 		"deployment/web":                 {APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
 		"deployment.example.com/web":     {APIVersion: "example.com/v1", Kind: "Deployment", Name: "web"},
 		"statefulset.apps.kruise.io/web": {APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Name: "web"},
-		"cloneset/web":                   {APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"},
+		"cloneset.apps.kruise.io/web":    {APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web"},
+		"rollout.argoproj.io/web":        {APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: "web"},
+		"rollout.rollouts.kruise.io/web": {APIVersion: "rollouts.kruise.io/v1beta1", Kind: "Rollout", Name: "web"},
 	} {
 		NewWithT(t).Expect(view.Argument(of)).To(Equal(argument))
 	}
