@@ -147,3 +147,21 @@ func TestWarningsOfTheServerFollowAWrite(t *testing.T) {
 	}})
 	g.Expect(b.run("rollback", "web", "-y").expects(g, command.OK)).To(HavePrefix("  warning   it has no effect\nasked the operator"))
 }
+
+// silence is a user who never answers, and leaves by Ctrl-C.
+type silence struct{ interrupt context.CancelFunc }
+
+func (s silence) Read([]byte) (int, error) {
+	s.interrupt()
+	select {}
+}
+
+func TestAnInterruptEndsACommandThatWaitsForItsInput(t *testing.T) {
+	for _, args := range [][]string{{"rollback", "web"}, {"diff", "web", "--full"}, {"why", "-f", "-"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		b := rollbackBench(t, interceptor.Funcs{})
+		b.stdin = silence{cancel}
+		NewWithT(t).Expect(b.runIn(ctx, args...).code).To(Equal(command.Interrupted), args[0])
+		NewWithT(t).Expect(requested(t, b)).To(BeEmpty(), args[0])
+	}
+}

@@ -17,6 +17,7 @@ limitations under the License.
 package command_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -63,7 +64,9 @@ type bench struct {
 	env           map[string]string
 	width, height int
 	in            string
-	config        *rest.Config
+	// stdin takes the place of in.
+	stdin  io.Reader
+	config *rest.Config
 	// out takes what is printed; nil for what a run returns.
 	out     io.Writer
 	connect func(*rest.Config) (client.WithWatch, error)
@@ -144,7 +147,7 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 		to = b.out
 	}
 	code := command.Run(ctx, append([]string{"--kubeconfig", file}, args...), command.Environment{
-		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
+		In: cmp.Or[io.Reader](b.stdin, strings.NewReader(b.in)), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
 		Clock:    toldClock{b.clock, b.waits}, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc", Browse: b.browse,
 		Ask: func(_ context.Context, _ *rest.Config, path string) (command.Answer, error) { return b.ask(path) },

@@ -64,6 +64,7 @@ type tool struct {
 // Run runs the plugin with its arguments and returns its exit code.
 func Run(ctx context.Context, args []string, environment Environment) Code {
 	t := &tool{Environment: environment}
+	t.In = interruptible(ctx, environment.In)
 	root := t.root()
 	root.SetArgs(args)
 	root.SetIn(t.In)
@@ -80,6 +81,31 @@ func Run(ctx context.Context, args []string, environment Environment) Code {
 		fmt.Fprintf(t.Err, "error: %v\n", explain(err))
 	}
 	return CodeOf(err)
+}
+
+// readFunc is a function that reads.
+type readFunc func(into []byte) (int, error)
+
+func (r readFunc) Read(into []byte) (int, error) { return r(into) }
+
+// interruptible returns a reader that ends with a context: nothing else ends a read of a terminal, so that a question would outlast Ctrl-C.
+func interruptible(ctx context.Context, in io.Reader) io.Reader {
+	return readFunc(func(into []byte) (int, error) {
+		var read int
+		var err error
+		buffer := make([]byte, len(into)) // the other goroutine may still fill it after the end
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			read, err = in.Read(buffer)
+		}()
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-done:
+			return copy(into, buffer[:read]), err
+		}
+	})
 }
 
 const long = `See and steer the releases of Kubernetes workloads under the change control of AlterShield Operator.
