@@ -79,6 +79,18 @@ func TestStatusUntilDoneAwaitsTheReleaseThatIsNotRecordedYet(t *testing.T) {
 	g.Expect(b.clock.Since(now)).To(BeNumerically(">=", 3*time.Second))
 }
 
+func TestStatusAsJSONIsPrintedOnceForEachChange(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(8, "bb"), record(8, "bb", "Running", "Unknown", "Verifying"))
+	b.tick(func(second int) {
+		if second == 4 {
+			g.Expect(b.kube.Update(context.Background(), newer(b, verified(8, "bb")))).To(Succeed())
+		}
+	})
+	text := b.run("status", "web", "-w", "--until=done", "-o", "json").expects(g, command.OK)
+	g.Expect(strings.Count(text, `"kind": "ReleaseStatus"`)).To(Equal(2), text)
+}
+
 func TestEventsAreFollowedUntilAnErrorThatStays(t *testing.T) {
 	lists := 0
 	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {

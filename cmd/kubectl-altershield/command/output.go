@@ -28,39 +28,42 @@ import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
-// print writes a model in the format of the flags. table makes the format for people, names that for scripts.
+// print writes a model in the format of the flags.
 func (t *tool) print(model any, table func() string, names []string) error {
-	text := ""
-	switch t.flags.output {
-	case "json":
-		encoded, err := json.MarshalIndent(model, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encoding the answer: %w", err)
-		}
-		text = string(encoded) + "\n"
-	case "yaml":
-		encoded, err := yaml.Marshal(model)
-		if err != nil {
-			return fmt.Errorf("encoding the answer: %w", err)
-		}
-		text = string(encoded)
-	case "name":
-		if len(names) > 0 {
-			text = strings.Join(names, "\n") + "\n"
-		}
-	case "table", "wide":
-		text = table()
-	default:
-		filled, err := t.filled(model)
-		if err != nil {
-			return err
-		}
-		text = filled
+	text, err := t.formatted(model, table, names)
+	if err != nil {
+		return err
 	}
 	if _, err := fmt.Fprint(t.Out, text); err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
 	}
 	return nil
+}
+
+// formatted returns a model in the format of the flags. table makes the format for people, names that for scripts.
+func (t *tool) formatted(model any, table func() string, names []string) (string, error) {
+	switch t.flags.output {
+	case "json":
+		encoded, err := json.MarshalIndent(model, "", "  ")
+		if err != nil {
+			return "", fmt.Errorf("encoding the answer: %w", err)
+		}
+		return string(encoded) + "\n", nil
+	case "yaml":
+		encoded, err := yaml.Marshal(model)
+		if err != nil {
+			return "", fmt.Errorf("encoding the answer: %w", err)
+		}
+		return string(encoded), nil
+	case "name":
+		if len(names) == 0 {
+			return "", nil
+		}
+		return strings.Join(names, "\n") + "\n", nil
+	case "table", "wide":
+		return table(), nil
+	}
+	return t.filled(model)
 }
 
 // filled returns the template of the flags with the fields of a model. Those that it lacks are empty.

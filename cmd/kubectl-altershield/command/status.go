@@ -134,8 +134,7 @@ const (
 func (s *screen) show(status view.Status) error {
 	style := s.tool.style()
 	if !s.isTerminal {
-		var text string
-		err := s.tool.print(status, func() string { text = render.Status(status, style); return "" }, nil)
+		text, err := s.tool.formatted(status, func() string { return render.Status(status, style) }, nil)
 		if err != nil || text == s.shown {
 			return err
 		}
