@@ -103,6 +103,14 @@ func TestAVerbShowsTheDenialOfAWebhookThatAnswersAsAConflict(t *testing.T) {
 	NewWithT(t).Expect(tried).To(Equal(1))
 }
 
+func TestAnErrorDoesNotSteerTheTerminal(t *testing.T) {
+	b := rollbackBench(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Message: "admission webhook \"x\" denied the request: frozen: \x1b]0;owned\aINC\u202e-99\nuntil\ttomorrow"}}
+	}})
+	answer := b.run("rollback", "web", "-y")
+	NewWithT(t).Expect(answer.err).To(HaveSuffix("denied the request: frozen: ]0;ownedINC-99\nuntil tomorrow\n"))
+}
+
 func TestAVerbGivesUpAfterFiveConflicts(t *testing.T) {
 	tried := 0
 	b := rollbackBench(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {

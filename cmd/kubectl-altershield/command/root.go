@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/help"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
 )
 
 // Environment is what the plugin gets from its process.
@@ -78,7 +79,7 @@ func Run(ctx context.Context, args []string, environment Environment) Code {
 		return Interrupted
 	}
 	if !errors.Is(err, errTold) {
-		fmt.Fprintf(t.Err, "error: %v\n", explain(err))
+		fmt.Fprint(t.Err, render.Failure(explain(err)))
 	}
 	return CodeOf(err)
 }

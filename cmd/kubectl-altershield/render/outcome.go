@@ -16,7 +16,11 @@ limitations under the License.
 
 package render
 
-import "github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+import (
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
 
 // Outcome prints one line about a release that a user waits for.
 func Outcome(outcome view.Outcome, style Style) string {
@@ -55,6 +59,15 @@ func (s Style) ending(outcome view.Outcome) string {
 		return s.text("done.unchecked")
 	}
 	return ""
+}
+
+// Failure prints why a command failed. The API server may say it in words of others.
+func Failure(err error) string {
+	lines := strings.Split("error: "+err.Error(), "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return join(lines)
 }
 
 // Timeout returns the sentence of a wait that ran out.
