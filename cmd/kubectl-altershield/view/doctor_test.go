@@ -338,6 +338,8 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 	finished := record(3, "c2", has("Ordered", "Unknown", "OrderUnfinished", "it is closed soon"), of("bank", "StatefulSet", "other"))
 	longSuspended := record(4, "d1", suspended, of("shop", "Deployment", "cart"))
 	longSuspended.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
+	failedOnly := record(4, "d1", is("Suspend", "False", "PodsFailed", "5xx above 1%"), has("Suspended", "False", "Observing", "it is only observed"), of("shop", "Deployment", "cart"))
+	failedOnly.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
 	deleted := record(5, "e1")
 	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now.Add(-time.Hour)}, []string{"altershield.defense.antgroup.com/change-order"}
 	records := func(added ...appv1alpha1.ChangeWorkload) func(*view.Installation) {
@@ -353,7 +355,8 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 		"a batch that was not checked": {"Server", func(i *view.Installation) {
 			i.Unchecked.Items = []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, InvolvedObject: corev1.ObjectReference{Name: "web--x--1"}, Message: "web--x--1--x--2: CheckTimeout"}}
 		}, []finding{{"Problem", "BatchNotChecked", "shop|web--x--1--x--2: CheckTimeout", "kubectl describe changeworkload web--x--1 -n shop"}}},
-		"a long suspension": {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
+		"a long suspension":               {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
+		"a failure that suspends nothing": {"Suspended", records(failedOnly), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
 		"a setting that keeps releases from being suspended": {"Suspended", func(i *view.Installation) { i.NotBlocking = true },
 			[]finding{{"Note", "BlockingOff", "", "kubectl altershield settings blocking on"}, {"OK", "SuspendedNone", "4h0m0s", ""}}},
 		"the same of an operator elsewhere": {"Suspended", func(i *view.Installation) { i.NotBlocking, i.Namespace = true, "ops" },

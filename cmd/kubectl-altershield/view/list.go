@@ -115,7 +115,7 @@ func (f Filter) shows(release Release) bool {
 	}
 	switch release.State {
 	case Suspend:
-		return f.Suspended || f.Failed
+		return f.Suspended && !release.NotSuspended || f.Failed
 	case RolledBack, Failed:
 		return f.Failed
 	case Pending, Running, Waiting:

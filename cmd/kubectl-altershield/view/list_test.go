@@ -94,6 +94,13 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
+func TestListOfSuspendedWorkloadsHasNoFailureThatSuspendsNothing(t *testing.T) {
+	g := NewWithT(t)
+	records := []appv1alpha1.ChangeWorkload{record(7, "49", is("Suspend", "False", "PodsFailed", "5xx"), has("Suspended", "False", "BlockingDisabled", "blocking is off"))}
+	g.Expect(view.ListOf(records, view.Filter{Suspended: true}).Items).To(BeEmpty())
+	g.Expect(view.ListOf(records, view.Filter{Failed: true}).Items).To(HaveLen(1))
+}
+
 func TestListTakesTheLaterRecordOfARecreatedOrLaterEnforcedWorkload(t *testing.T) {
 	g := NewWithT(t)
 	gone := record(9, "99", func(record *appv1alpha1.ChangeWorkload) {
