@@ -209,6 +209,7 @@ func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
 		}
 		difference := view.Difference{
 			Kind: "Difference", APIVersion: view.APIVersion, From: why.Trial.From, To: view.Side{File: file}, Changes: why.Trial.Changes,
+			NotControlled: why.Trial.Verdict == view.NotControlled,
 		}
 		if err := t.print(difference, func() string { return render.Difference(difference, t.style()) }, nil); err != nil {
 			return err

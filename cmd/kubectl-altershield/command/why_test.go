@@ -172,6 +172,14 @@ func TestDiffOfAFileWithoutTheWorkload(t *testing.T) {
 	g.Expect(answer.err).To(ContainSubstring("there is no workload in -"))
 }
 
+func TestDiffOfAFileWithoutChangeControlNamesNoDifferences(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(7, "49", func(deployment *appsv1.Deployment) { deployment.Labels, deployment.Annotations = nil, nil }))
+	b.in = file
+	g.Expect(b.run("diff", "-f", "-").expects(g, command.OK)).To(Equal("file - would be admitted without change control\n"))
+	g.Expect(b.run("diff", "-f", "-", "-o", "json").expects(g, command.OK)).To(ContainSubstring(`"notControlled": true`))
+}
+
 func TestWhyOfANewWorkload(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t)

@@ -24,8 +24,11 @@ import (
 
 // Difference prints what two contents differ in.
 func Difference(difference view.Difference, style Style) string {
+	if difference.NotControlled {
+		return join([]string{style.text("not.controlled", style.side(difference.To))})
+	}
 	lines := []string{style.paint(bold, style.side(difference.From)+" "+style.arrow()+" "+style.side(difference.To))}
-	if len(difference.Changes)+len(difference.Full) == 0 {
+	if isNew := difference.From == (view.Side{}); len(difference.Changes)+len(difference.Full) == 0 && !isNew {
 		lines = append(lines, "  "+style.text("same"))
 	}
 	if len(difference.Full) > 0 {

@@ -190,7 +190,7 @@ func TestDifferenceOfNothing(t *testing.T) {
 }
 
 func TestDifferenceOfANewWorkload(t *testing.T) {
-	NewWithT(t).Expect(render.Difference(view.Difference{To: view.Side{File: "web.yaml"}}, style)).To(HavePrefix("a new workload → file web.yaml\n"))
+	NewWithT(t).Expect(render.Difference(view.Difference{To: view.Side{File: "web.yaml"}}, style)).To(Equal("a new workload → file web.yaml\n"))
 }
 
 func TestEventsOfNothing(t *testing.T) {

@@ -41,6 +41,8 @@ type Difference struct {
 	Changes []string `json:"changes"`
 	// Full are the lines of both contents that differ, with values that may be secret; only where a user asks for them.
 	Full []string `json:"full,omitempty"`
+	// NotControlled reports whether the content isn't under change control, so that its changes aren't known.
+	NotControlled bool `json:"notControlled,omitempty"`
 }
 
 // Side is one side of a difference: a release, or a file.
