@@ -82,8 +82,36 @@ func IsGone(before, fresh Facts) bool {
 	return before.Workload != nil && before.Workload.GetUID() != fresh.Workload.GetUID()
 }
 
+// recordedAs returns the record of a release, nil if it has none, and the release with its version: a user may name its number alone.
+func recordedAs(facts Facts, named decide.Release) (*appv1alpha1.ChangeWorkload, decide.Release) {
+	isAnother := func(record appv1alpha1.ChangeWorkload) bool {
+		return record.Spec.Release != named.Number || named.Version != "" && record.Spec.Reversion != named.Version
+	}
+	// Observed releases are counted separately, so that two may have the number.
+	if record := PresentOf(slices.DeleteFunc(slices.Clone(facts.Records), isAnother)); record != nil {
+		return record, decide.Recorded(record)
+	}
+	return nil, named
+}
+
+// rollbackFrom returns the rollback that ended a release, nil where none did. It outlasts the record of the release, of which a user may name the
+// number alone.
+func rollbackFrom(facts Facts, release decide.Release) *appv1alpha1.Rollback {
+	rollbacks := rollbacksOf(facts)
+	if release.Version != "" {
+		return decide.RollbackFrom(rollbacks, release)
+	}
+	for i := range rollbacks {
+		if rollbacks[i].Release == release.Number && rollbacks[i].IsSound() {
+			return &rollbacks[i]
+		}
+	}
+	return nil
+}
+
 // OutcomeOf returns how far a release of a workload is.
 func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
+	record, awaited := recordedAs(facts, awaited)
 	outcome := Outcome{Kind: "ReleaseOutcome", APIVersion: APIVersion, Release: Release{
 		Namespace: facts.Namespace, Kind: facts.Reference.Kind, APIVersion: facts.Reference.APIVersion, Workload: facts.Reference.Name,
 		Number: awaited.Number, Version: awaited.Version, State: Pending,
@@ -92,22 +120,16 @@ func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 	if facts.Workload != nil {
 		present = decide.ReleaseOf(facts.Workload)
 	}
-	for i := range facts.Records {
-		if record := &facts.Records[i]; record.Spec.Release == awaited.Number && (awaited.Version == "" || record.Spec.Reversion == awaited.Version) {
-			outcome.Release, awaited.Version = releaseOf(record), record.Spec.Reversion
-		}
+	if record != nil {
+		outcome.Release = releaseOf(record)
 	}
-	rollbacks := rollbacksOf(facts)
-	// A rollback outlasts the record of the release that it left.
-	if at := slices.IndexFunc(rollbacks, func(back appv1alpha1.Rollback) bool { return back.Release == awaited.Number }); awaited.Version == "" && at >= 0 {
-		outcome.Release.Version, awaited.Version = rollbacks[at].Version, rollbacks[at].Version
-	}
-	back := decide.RollbackFrom(rollbacks, awaited)
+	back := rollbackFrom(facts, awaited)
 	switch {
 	case facts.Workload != nil && awaited.Number == 0:
 		outcome.Release.State, outcome.Release.Reason = NotChecked, "NotControlled"
 	case back != nil:
 		outcome.Release.State, outcome.Release.Reason, outcome.By = RolledBack, string(back.Reason), back.ToRelease
+		outcome.Release.Version = back.Version
 		if back.Message != "" {
 			outcome.Release.Why = back.Message
 		}

@@ -97,3 +97,26 @@ func TestOutcomeOfAReleaseByItsNumberAlone(t *testing.T) {
 	outcome := view.OutcomeOf(facts(workload(7, "49"), record(5, "a1")), decide.Release{Number: 5})
 	NewWithT(t).Expect(outcome.Release.State).To(BeEquivalentTo("Success"))
 }
+
+func TestOutcomeOfANumberIsThatOfTheNewestRelease(t *testing.T) {
+	observed := record(7, "11", func(record *appv1alpha1.ChangeWorkload) { record.Spec.Observed = true; record.Spec.CreateTimeUnix-- })
+	enforced := record(7, "49", suspended)
+	for _, records := range [][]appv1alpha1.ChangeWorkload{{observed, enforced}, {enforced, observed}} {
+		outcome := view.OutcomeOf(facts(workload(9, "bb"), records...), decide.Release{Number: 7})
+		NewWithT(t).Expect(outcome.Release.Version).To(Equal(version("49")))
+		NewWithT(t).Expect(outcome.Release.State).To(Equal(view.Suspend))
+	}
+}
+
+func TestOutcomeOfANumberWithoutARecordIsThatOfItsRollback(t *testing.T) {
+	object := workload(9, "bb", wentBack(rollback(7, 8, "49"), rollback(5, 6, "49")))
+	for number, by := range map[int64]int64{5: 6, 7: 8} {
+		outcome := view.OutcomeOf(facts(object), decide.Release{Number: number})
+		NewWithT(t).Expect(outcome.Release.State).To(Equal(view.RolledBack))
+		NewWithT(t).Expect(outcome.Release.Version).To(Equal(version("49")))
+		NewWithT(t).Expect(outcome.By).To(Equal(by))
+	}
+	outcome := view.OutcomeOf(facts(object), decide.Release{Number: 4})
+	NewWithT(t).Expect(outcome.Done).To(BeFalse())
+	NewWithT(t).Expect(view.IsForgotten(facts(object), outcome)).To(BeTrue())
+}
