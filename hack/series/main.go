@@ -22,31 +22,22 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"os/signal"
 	"strconv"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
-
-const loopback = "127.0.0.1"
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", ".local/kubeconfig", "kubeconfig `file` of the cluster")
 	port := flag.Int("port", 9090, "`port` of Prometheus")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *kubeconfig, *port); err != nil {
-		fmt.Fprintf(os.Stderr, "series: %v\n", err)
-		os.Exit(1)
-	}
+	lab.Main("series", func(ctx context.Context) error { return run(ctx, *kubeconfig, *port) })
 }
 
 func run(ctx context.Context, kubeconfig string, port int) error {
@@ -65,20 +56,17 @@ func run(ctx context.Context, kubeconfig string, port int) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
+	metrics, err := lab.ServeHTTP(ctx, prometheus.Metrics(kube), lab.AnyPort, "")
 	if err != nil {
 		return fmt.Errorf("serve the metrics of the pods: %w", err)
 	}
-	server := &http.Server{Handler: prometheus.Metrics(kube), ReadHeaderTimeout: time.Second}
-	defer server.Close()
-	go func() { _ = server.Serve(metrics) }() // ends with the server
 	dir, err := os.MkdirTemp("", "series-")
 	if err != nil {
 		return fmt.Errorf("create a folder for Prometheus: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	programs.Listen = net.JoinHostPort(loopback, strconv.Itoa(port))
-	address, end, err := programs.StartScraping(ctx, dir, metrics.Addr().String())
+	programs.Listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	address, end, err := programs.StartScraping(ctx, dir, metrics)
 	if err != nil {
 		return err
 	}
