@@ -117,14 +117,7 @@ func (p picture) changes(later picture) []string {
 
 // uncontrolled returns workloads of a namespace that has opted in: v0.1 knows Deployments alone.
 func uncontrolled() []client.Object {
-	stateful, daemons := lab.Deployment(controlled, "stateful", replicas), lab.Deployment(controlled, "daemons", replicas)
-	return []client.Object{
-		&appsv1.StatefulSet{
-			ObjectMeta: stateful.ObjectMeta,
-			Spec:       appsv1.StatefulSetSpec{Replicas: stateful.Spec.Replicas, Selector: stateful.Spec.Selector, Template: stateful.Spec.Template},
-		},
-		&appsv1.DaemonSet{ObjectMeta: daemons.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: daemons.Spec.Selector, Template: daemons.Spec.Template}},
-	}
+	return []client.Object{lab.StatefulSet(controlled, "stateful", replicas), lab.DaemonSet(controlled, "daemons")}
 }
 
 func (r *run) createUncontrolled(ctx context.Context) error {
