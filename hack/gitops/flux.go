@@ -14,8 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command gitops has Flux apply workloads from Git, and Helm from charts, that fail, are held, parked and rolled back, and are repaired. It prints
-// what the tool and the operator show at each step, and checks that no release is lost and that they don't fight about fields.
 package main
 
 import (

@@ -84,7 +84,6 @@ func gitops(ctx context.Context, manager string, scenes []scene, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
 	apps := make([]*app, len(scenes))
 	failures := make([]error, len(scenes))
 	var group errgroup.Group
@@ -112,11 +111,10 @@ const namespace = "shop"
 // stage is a cluster with the operator, and with the tools that the scenes have.
 type stage struct {
 	lab *lab.Lab
-	// dir is a folder for the tools.
-	dir    string
-	git    *gitServer
-	argoCD *argoCD
-	helm   *helm
+	// dir is a folder for the tools, git the URL of the Git repositories.
+	dir, git string
+	argoCD   *argoCD
+	helm     *helm
 }
 
 func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*stage, error) {
@@ -139,17 +137,7 @@ func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*s
 			err = start(ctx, out)
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-func (s *stage) close() error {
-	if s.git == nil {
-		return nil
-	}
-	return s.git.server.Close()
+	return s, err
 }
 
 // app returns the app of a scene. Its name begins with that of the tool.

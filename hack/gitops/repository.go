@@ -21,37 +21,26 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
-	"net/http"
 	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// gitServer serves the Git repositories in a folder.
-type gitServer struct {
-	folder, address string
-	server          *http.Server
-}
-
-func serveGit(ctx context.Context, folder string) (*gitServer, error) {
+// serveGit serves the Git repositories in a folder, and returns their URL.
+func serveGit(ctx context.Context, folder string) (string, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return nil, fmt.Errorf("serving Git repositories: %w", err)
+		return "", fmt.Errorf("serving Git repositories: %w", err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("serving Git repositories: %w", err)
-	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
+	address, err := lab.ServeHTTP(ctx, &cgi.Handler{
 		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0), // one that is cut off at the end
 		Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"},
-	}}
-	go func() { _ = server.Serve(listener) }() // it ends with the stage
-	return &gitServer{folder, "http://" + listener.Addr().String(), server}, nil
+	}, lab.AnyPort, "")
+	return "http://" + address, err
 }
 
 // repository is an app in Git.
@@ -70,7 +59,7 @@ func (r *repository) begin(ctx context.Context) error {
 }
 
 // url is the address of the repository.
-func (r *repository) url() string { return r.git.address + "/" + r.name + "/.git" }
+func (r *repository) url() string { return r.git + "/" + r.name + "/.git" }
 
 // bring commits the version.
 func (r *repository) bring(ctx context.Context, next version) error {
