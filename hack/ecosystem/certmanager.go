@@ -156,7 +156,7 @@ func (s *stage) issue(ctx context.Context) error {
 
 // renew has cert-manager renew a Certificate, as cmctl renew does, and waits until it has.
 func (s *stage) renew(ctx context.Context, name string) error {
-	certificate, err := s.get(ctx, ofCertManager("Certificate"), operator.Namespace, name)
+	certificate, err := s.lab.Object(ctx, ofCertManager("Certificate"), operator.Namespace, name)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *stage) renew(ctx context.Context, name string) error {
 		return fmt.Errorf("renewing Certificate %s: %w", name, err)
 	}
 	return lab.Until(ctx, patience, "Certificate "+name+" to be renewed", func(ctx context.Context) error {
-		certificate, err := s.get(ctx, ofCertManager("Certificate"), operator.Namespace, name)
+		certificate, err := s.lab.Object(ctx, ofCertManager("Certificate"), operator.Namespace, name)
 		if err != nil {
 			return err
 		}

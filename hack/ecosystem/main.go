@@ -31,7 +31,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -104,13 +103,6 @@ func (s *stage) start(ctx context.Context, name string, account client.ObjectKey
 }
 
 func (s *stage) kubeconfig(name string) string { return filepath.Join(s.dir, name+".kubeconfig") }
-
-// get returns an object of a kind of other projects.
-func (s *stage) get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	return object, s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
-}
 
 // ready returns an error unless the condition Ready of an object is True.
 func ready(object *unstructured.Unstructured) error {

@@ -31,7 +31,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -86,9 +85,8 @@ func moment(ctx context.Context, s *stage) error {
 func (s *stage) deployment(ctx context.Context) (state.State, error) {
 	found := state.State{}
 	err := until(ctx, "a look at the Deployment", func(ctx context.Context) error {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-		if err := s.Kube.Get(ctx, s.key(workloadName), object); err != nil {
+		object, err := s.Object(ctx, appsv1.SchemeGroupVersion.WithKind("Deployment"), s.namespace, workloadName)
+		if err != nil {
 			return err
 		}
 		found.Add("Deployment", pick(object.Object, []string{"metadata.labels", "metadata.annotations", "spec"}), state.Masks{})

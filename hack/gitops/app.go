@@ -21,20 +21,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -176,16 +173,9 @@ func (a *app) shows(ctx context.Context, ok bool, says string) error {
 	return errors.Join(err, failure)
 }
 
-// object returns an object of this name as it is now.
-func (s *stage) object(ctx context.Context, in, name string, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	return object, s.lab.Kube.Get(ctx, client.ObjectKey{Namespace: in, Name: name}, object)
-}
-
 // workload returns the workload as it is now.
 func (a *app) workload(ctx context.Context) (*unstructured.Unstructured, error) {
-	return a.object(ctx, namespace, a.name, a.kind)
+	return a.lab.Object(ctx, a.kind, namespace, a.name)
 }
 
 // configured checks whether the ConfigMap is that of the newest version.
@@ -203,18 +193,8 @@ func (a *app) configured(ctx context.Context, want bool) error {
 // record returns the record of the newest release.
 func (a *app) record(ctx context.Context) (*appv1alpha1.ChangeWorkload, error) {
 	workload, err := a.workload(ctx)
-	records := &appv1alpha1.ChangeWorkloadList{}
-	if err := errors.Join(err, a.lab.Kube.List(ctx, records, client.InNamespace(namespace))); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return newestOf(records.Items, workload)
-}
-
-// newestOf returns the record of the newest release of a workload.
-func newestOf(records []appv1alpha1.ChangeWorkload, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
-	records = slices.DeleteFunc(records, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
-	if newest := decide.Newest(records); newest != nil {
-		return newest, nil
-	}
-	return nil, errors.New("there is no ChangeWorkload")
+	return a.lab.NewestRecord(ctx, workload)
 }

@@ -27,11 +27,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -132,20 +130,6 @@ func TestStillFindsAnotherOutcome(t *testing.T) {
 	tool := &script{shown: outcome{ok: true}}
 	tool.repeated = func() { tool.shown.ok = false }
 	NewWithT(t).Expect(still(appOf(t, tool), shortly(t))).To(HaveOccurred())
-}
-
-func TestNewestOfIsTheLastReleaseOfThisWorkload(t *testing.T) {
-	g := NewWithT(t)
-	workload := &metav1.ObjectMeta{UID: "this"}
-	record := func(release int64, of types.UID) appv1alpha1.ChangeWorkload {
-		owner := metav1.OwnerReference{UID: of, Controller: ptr.To(true)}
-		return appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{owner}}, Spec: appv1alpha1.ChangeWorkloadSpec{Release: release}}
-	}
-	newest, err := newestOf([]appv1alpha1.ChangeWorkload{record(1, "this"), record(3, "this"), record(2, "this"), record(4, "other")}, workload)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(newest.Spec.Release).To(BeEquivalentTo(3))
-	_, err = newestOf([]appv1alpha1.ChangeWorkload{record(4, "other")}, workload)
-	g.Expect(err).To(HaveOccurred())
 }
 
 func TestUnlikeNamesAFieldThatIsNotAsWanted(t *testing.T) {

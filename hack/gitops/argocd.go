@@ -186,7 +186,7 @@ type view struct {
 }
 
 func (a *application) view(ctx context.Context) (v view, err error) {
-	present, err := a.object(ctx, argoSystem, a.name, applicationKind())
+	present, err := a.lab.Object(ctx, applicationKind(), argoSystem, a.name)
 	if err != nil {
 		return v, err
 	}

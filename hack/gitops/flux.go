@@ -104,7 +104,7 @@ spec: {interval: 3s, path: ./, prune: true, targetNamespace: %[4]s, sourceRef: {
 }
 
 func (k *kustomization) present(ctx context.Context) (*unstructured.Unstructured, error) {
-	return k.object(ctx, fluxSystem, k.name, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"})
+	return k.lab.Object(ctx, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"}, fluxSystem, k.name)
 }
 
 func (k *kustomization) shows(ctx context.Context) (outcome, error) {

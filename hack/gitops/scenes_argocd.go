@@ -161,7 +161,7 @@ func sync(a *app, ctx context.Context) error {
 }
 
 func (a *app) patch(ctx context.Context, in string, kind schema.GroupVersionKind, patch string) error {
-	object, err := a.object(ctx, in, a.name, kind)
+	object, err := a.lab.Object(ctx, kind, in, a.name)
 	if err != nil {
 		return err
 	}

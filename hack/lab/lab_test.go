@@ -18,6 +18,7 @@ package lab_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +28,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -77,6 +83,24 @@ func TestLabChecksAReleaseAndShowsItsRequestsAndMetrics(t *testing.T) {
 		}
 	}
 	g.Expect(created).To(Equal(4))
+}
+
+func TestNewestRecordIsThatOfTheLastReleaseOfThisWorkload(t *testing.T) {
+	g := NewWithT(t)
+	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme())
+	for release, of := range map[int64]types.UID{1: "this", 3: "this", 2: "this", 4: "other"} {
+		owner := metav1.OwnerReference{UID: of, Controller: ptr.To(true)}
+		kube.WithObjects(&appv1alpha1.ChangeWorkload{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprint("cart--x--", release), OwnerReferences: []metav1.OwnerReference{owner}},
+			Spec:       appv1alpha1.ChangeWorkloadSpec{Release: release},
+		})
+	}
+	l := &lab.Lab{Kube: kube.Build()}
+	newest, err := l.NewestRecord(t.Context(), &metav1.ObjectMeta{Namespace: "shop", UID: "this"})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(newest.Spec.Release).To(BeEquivalentTo(3))
+	_, err = l.NewestRecord(t.Context(), &metav1.ObjectMeta{Namespace: "shop", UID: "nobody"})
+	g.Expect(err).To(MatchError("there is no ChangeWorkload"))
 }
 
 func TestKeepLogFindsAPanicAndADataRaceInALog(t *testing.T) {

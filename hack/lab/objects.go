@@ -18,7 +18,9 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +112,26 @@ func (l *Lab) patchTemplate(ctx context.Context, kind schema.GroupVersionKind, n
 		return fmt.Errorf("releasing %s %s: %w", kind.Kind, client.ObjectKeyFromObject(workload), err)
 	}
 	return nil
+}
+
+// Object returns an object of any kind as it is now.
+func (l *Lab) Object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object, l.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
+}
+
+// NewestRecord returns the record of the newest release of a workload.
+func (l *Lab) NewestRecord(ctx context.Context, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
+	var records appv1alpha1.ChangeWorkloadList
+	if err := l.Kube.List(ctx, &records, client.InNamespace(workload.GetNamespace())); err != nil {
+		return nil, err
+	}
+	own := slices.DeleteFunc(records.Items, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
+	if newest := decide.Newest(own); newest != nil {
+		return newest, nil
+	}
+	return nil, errors.New("there is no ChangeWorkload")
 }
 
 // ConditionOf returns a condition of an object of any kind, empty if there is none.

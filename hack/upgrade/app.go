@@ -27,12 +27,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -110,21 +108,8 @@ func (a *app) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.Cha
 	if err := a.lab.Kube.Get(ctx, a.key(), deployment); err != nil {
 		return nil, nil, err
 	}
-	record, err := a.newest(ctx, deployment)
+	record, err := a.lab.NewestRecord(ctx, deployment)
 	return deployment, record, err
-}
-
-// newest returns the record of the newest release of a workload.
-func (a *app) newest(ctx context.Context, workload metav1.Object) (*appv1alpha1.ChangeWorkload, error) {
-	var records appv1alpha1.ChangeWorkloadList
-	if err := a.lab.Kube.List(ctx, &records, client.InNamespace(a.namespace)); err != nil {
-		return nil, err
-	}
-	own := slices.DeleteFunc(records.Items, func(record appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&record, workload) })
-	if newest := decide.Newest(own); newest != nil {
-		return newest, nil
-	}
-	return nil, errors.New("there is no ChangeWorkload")
 }
 
 // reaches waits until the newest release is of this number and has the status, and the Deployment is suspended or isn't.

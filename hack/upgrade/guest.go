@@ -92,7 +92,7 @@ func (g *guest) shows(number int64, state string) step {
 			if err != nil {
 				return err
 			}
-			record, err := g.newest(ctx, object)
+			record, err := g.lab.NewestRecord(ctx, object)
 			if err != nil {
 				return err
 			}
@@ -119,9 +119,7 @@ func stateOf(record *appv1alpha1.ChangeWorkload) string {
 }
 
 func (g *guest) present(ctx context.Context) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(g.kind())
-	return object, g.lab.Kube.Get(ctx, g.key(), object)
+	return g.lab.Object(ctx, g.kind(), g.namespace, g.app.name)
 }
 
 // isHeld waits until the operator holds the rollout.
