@@ -18,23 +18,12 @@ package altershield_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
-
-// control makes a request to a control endpoint.
-func (k *kit) control(method, path, body string) answer {
-	request, err := http.NewRequest(method, k.url+path, strings.NewReader(body))
-	k.Expect(err).NotTo(HaveOccurred())
-	got, err := send(request)
-	k.Expect(err).NotTo(HaveOccurred())
-	return got
-}
 
 func TestAddControlSetsAndClearsRules(t *testing.T) {
 	k := newKit(t, altershield.Options{})
@@ -48,19 +37,19 @@ func TestAddControlSetsAndClearsRules(t *testing.T) {
   }
 ]
 `
-	k.Expect(k.control("POST", "/test/rules", `{"name":"error rate","message":"5xx above 1%","stage":"POST","batch":2,"verdict":"FAIL"}`)).To(
+	k.Expect(k.ask("POST", "/test/rules", `{"name":"error rate","message":"5xx above 1%","stage":"POST","batch":2,"verdict":"FAIL"}`)).To(
 		Equal(answer{200, rules}))
-	k.Expect(k.control("GET", "/test/rules", "")).To(Equal(answer{200, rules}))
-	k.Expect(k.control("DELETE", "/test/rules", "")).To(Equal(answer{200, "[]\n"}))
+	k.Expect(k.ask("GET", "/test/rules", "")).To(Equal(answer{200, rules}))
+	k.Expect(k.ask("DELETE", "/test/rules", "")).To(Equal(answer{200, "[]\n"}))
 	k.Expect(k.server.Rules()).To(BeEmpty())
 }
 
 func TestAddControlSetsAndClearsFaults(t *testing.T) {
 	k := newKit(t, altershield.Options{})
-	k.Expect(k.control("POST", "/test/faults", `{"kind":"refuse","code":"104","message":"too fast"}`)).To(Equal(answer{204, ""}))
+	k.Expect(k.ask("POST", "/test/faults", `{"kind":"refuse","code":"104","message":"too fast"}`)).To(Equal(answer{204, ""}))
 	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(Equal(refused("104", "too fast")))
-	k.Expect(k.control("DELETE", "/test/faults", "")).To(Equal(answer{204, ""}))
-	k.Expect(k.control("POST", "/test/faults", `{"kind":"hang","delay":"1ms","actions":["submitChangeExecOrder"],"remaining":1}`).status).To(Equal(204))
+	k.Expect(k.ask("DELETE", "/test/faults", "")).To(Equal(answer{204, ""}))
+	k.Expect(k.ask("POST", "/test/faults", `{"kind":"hang","delay":"1ms","actions":["submitChangeExecOrder"],"remaining":1}`).status).To(Equal(204))
 	k.submit("o1")
 	k.Expect(k.server.Calls()[1].Fault).To(Equal(altershield.FaultHang))
 }
@@ -81,7 +70,7 @@ func TestAddControlRefusesMistakes(t *testing.T) {
 		{"/test/faults", `{"kind":"status"}`, "httpStatus is not from 200 to 599"},
 		{"/test/faults", `{"kind":"refuse"}`, "a refusal needs a code"},
 	} {
-		got := k.control("POST", row.path, row.body)
+		got := k.ask("POST", row.path, row.body)
 		k.Expect(got.status).To(Equal(400), row.body)
 		var refusal struct{ Error string }
 		k.Expect(json.Unmarshal([]byte(got.body), &refusal)).To(Succeed())
@@ -93,7 +82,7 @@ func TestAddControlRefusesMistakes(t *testing.T) {
 
 func TestAddControlShowsOrdersWithTheirNodesAndCalls(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
-	k.Expect(k.control("GET", "/test/orders", "")).To(Equal(answer{200, "[]\n"}))
+	k.Expect(k.ask("GET", "/test/orders", "")).To(Equal(answer{200, "[]\n"}))
 	node := k.started()
 	k.submit("o2")
 
@@ -101,14 +90,14 @@ func TestAddControlShowsOrdersWithTheirNodesAndCalls(t *testing.T) {
 		BizExecOrderID string
 		Nodes          []struct{ ID, State string }
 	}
-	k.Expect(json.Unmarshal([]byte(k.control("GET", "/test/orders", "").body), &orders)).To(Succeed())
+	k.Expect(json.Unmarshal([]byte(k.ask("GET", "/test/orders", "").body), &orders)).To(Succeed())
 	k.Expect(orders).To(HaveLen(2))
 	k.Expect(orders[0].BizExecOrderID).To(Equal("o1"))
 	k.Expect(orders[0].Nodes).To(Equal([]struct{ ID, State string }{{node, "PRE_AOP"}}))
 	k.Expect(orders[1].Nodes).To(BeEmpty())
 
 	var calls []struct{ Action, ResultCode string }
-	k.Expect(json.Unmarshal([]byte(k.control("GET", "/test/calls", "").body), &calls)).To(Succeed())
+	k.Expect(json.Unmarshal([]byte(k.ask("GET", "/test/calls", "").body), &calls)).To(Succeed())
 	k.Expect(calls).To(Equal([]struct{ Action, ResultCode string }{
 		{"submitChangeExecOrder", "000"}, {"submitChangeExecBatchStartNotify", "000"}, {"submitChangeExecOrder", "000"},
 	}))

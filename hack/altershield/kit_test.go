@@ -86,6 +86,8 @@ func newKit(t *testing.T, options altershield.Options) *kit {
 	return k
 }
 
+const submitPath = "/openapi/v1/exe/submitChangeExecOrder"
+
 // try makes a signed call.
 func (k *kit) try(ctx context.Context, action, body string) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+"/openapi/v1/exe/"+action, strings.NewReader(body))
@@ -104,6 +106,18 @@ func send(request *http.Request) (answer, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	return answer{status: response.StatusCode, body: string(body)}, err
+}
+
+// ask makes a request with the platform, the timestamp and the sign in its headers, as far as they are given.
+func (k *kit) ask(method, path, body string, headers ...string) answer {
+	request, err := http.NewRequest(method, k.url+path, strings.NewReader(body))
+	k.Expect(err).NotTo(HaveOccurred())
+	for i, value := range headers {
+		request.Header.Set("X-AlterShield-"+[]string{"Platform", "Timestamp", "Sign"}[i], value)
+	}
+	got, err := send(request)
+	k.Expect(err).NotTo(HaveOccurred())
+	return got
 }
 
 func (k *kit) call(action, body string) answer {

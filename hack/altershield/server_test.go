@@ -20,7 +20,6 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -139,13 +138,7 @@ func TestDenialOfARequestThatIsNotAuthentic(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			k := newKit(t, altershield.Options{})
-			request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(row.body))
-			k.Expect(err).NotTo(HaveOccurred())
-			request.Header.Set("X-AlterShield-Platform", row.platform)
-			request.Header.Set("X-AlterShield-Timestamp", row.timestamp)
-			request.Header.Set("X-AlterShield-Sign", row.sign)
-			got, err := send(request)
-			k.Expect(err).NotTo(HaveOccurred())
+			got := k.ask("POST", submitPath, row.body, row.platform, row.timestamp, row.sign)
 			if row.message == "" {
 				k.Expect(got.body).To(succeeds())
 				return
@@ -159,38 +152,19 @@ func TestDenialOfARequestThatIsNotAuthentic(t *testing.T) {
 func TestSkipAuthTakesAnySign(t *testing.T) {
 	for sign, wanted := range map[string]OmegaMatcher{"anything": succeeds(), " ": Equal(refused("102", "authentication request fail").body)} {
 		k := newKit(t, altershield.Options{SkipAuth: true})
-		request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(orderBody("o1")))
-		k.Expect(err).NotTo(HaveOccurred())
-		request.Header.Set("X-AlterShield-Platform", "kubernetes")
-		request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
-		request.Header.Set("X-AlterShield-Sign", sign)
-		got, err := send(request)
-		k.Expect(err).NotTo(HaveOccurred())
-		k.Expect(got.body).To(wanted)
+		k.Expect(k.ask("POST", submitPath, orderBody("o1"), "kubernetes", "1700000000000", sign).body).To(wanted)
 	}
 }
 
 func TestPostValidatesBeforeItAuthenticates(t *testing.T) {
 	k := newKit(t, altershield.Options{})
-	request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder",
-		strings.NewReader(with(orderBody("o1"), map[string]any{"creator": nil})))
-	k.Expect(err).NotTo(HaveOccurred())
-	got, err := send(request)
-	k.Expect(err).NotTo(HaveOccurred())
-	k.Expect(got).To(Equal(refused("101", "creator must not be blank")))
+	k.Expect(k.ask("POST", submitPath, with(orderBody("o1"), map[string]any{"creator": nil}))).To(Equal(refused("101", "creator must not be blank")))
 }
 
 func TestHeartbeatSignsItsQueryAndReturnsTheSwitches(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	heartbeat := func(query, sign string) answer {
-		request, err := http.NewRequest(http.MethodGet, k.url+"/openapi/v1/heartbeat/config"+query, nil)
-		k.Expect(err).NotTo(HaveOccurred())
-		request.Header.Set("X-AlterShield-Platform", "kubernetes")
-		request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
-		request.Header.Set("X-AlterShield-Sign", sign)
-		got, err := send(request)
-		k.Expect(err).NotTo(HaveOccurred())
-		return got
+		return k.ask("GET", "/openapi/v1/heartbeat/config"+query, "", "kubernetes", "1700000000000", sign)
 	}
 	const ofNothing, ofPlatform = "XGHRCSUNKXTGO1M0_PEQ4AEKAHUVNOJOXOE5EJYJLOO=", "M81XNLPHC4TQXWWLP31Z5HJB7PVKGAHNJHTDA4Y_0GY="
 	k.Expect(heartbeat("?platform=kubernetes", ofNothing)).To(Equal(refused("102", "authentication request fail")))
