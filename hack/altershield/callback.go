@@ -65,12 +65,11 @@ type verdict struct {
 
 // message is a callback to send, and the faults to send it with.
 type message struct {
-	url, verdict        string
-	body                []byte
-	times               int
-	lost, late          bool
-	delay               time.Duration
-	unsigned, wrongSign bool
+	url, verdict          string
+	body                  []byte
+	times                 int
+	lost, late, wrongSign bool
+	delay                 time.Duration
 }
 
 // compose builds a callback, and takes the faults for it. The caller holds the lock.
@@ -100,7 +99,6 @@ func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 		composed.late, composed.delay = true, late.Delay
 	}
 	_, composed.lost = s.take(checked.action(stage), FaultCallbackLost)
-	_, composed.unsigned = s.take(checked.action(stage), FaultCallbackUnsigned)
 	_, composed.wrongSign = s.take(checked.action(stage), FaultCallbackWrongSign)
 	return composed
 }
@@ -158,9 +156,7 @@ func (s *Server) send(told message) (int, string, error) {
 	request.Header.Set("Content-Type", callbackType)
 	request.Header.Set(altershield.HeaderPlatform, platform)
 	request.Header.Set(altershield.HeaderTimestamp, timestamp)
-	if !told.unsigned {
-		request.Header.Set(altershield.HeaderSign, altershield.Sign(timestamp, told.body, token))
-	}
+	request.Header.Set(altershield.HeaderSign, altershield.Sign(timestamp, told.body, token))
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, "", err

@@ -32,7 +32,7 @@ const ControlHelp = `Control endpoints:
                        of calls:  down, hang ("delay":"3s"), refuse ("code","message"), status ("httpStatus"),
                                   empty, html, drop
                        of checks: callback-twice, callback-lost, callback-early, callback-late ("delay"),
-                                  callback-wrong-sign, callback-unsigned, stage-timeout
+                                  callback-wrong-sign, stage-timeout
   DELETE /test/faults  removes all faults
   GET    /test/orders  the orders with their batches and callbacks
   GET    /test/calls   every call with its answer

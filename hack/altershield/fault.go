@@ -57,8 +57,6 @@ const (
 	FaultCallbackLate FaultKind = "callback-late"
 	// FaultCallbackWrongSign signs it with another token.
 	FaultCallbackWrongSign FaultKind = "callback-wrong-sign"
-	// FaultCallbackUnsigned doesn't sign it.
-	FaultCallbackUnsigned FaultKind = "callback-unsigned"
 	// FaultStageTimeout makes a check time out: the callback has the verdict pass without rules, polls return fail.
 	FaultStageTimeout FaultKind = "stage-timeout"
 )
@@ -69,8 +67,7 @@ func callFaults() []FaultKind {
 
 func checkFaults() []FaultKind {
 	return []FaultKind{
-		FaultCallbackTwice, FaultCallbackLost, FaultCallbackEarly, FaultCallbackLate, FaultCallbackWrongSign,
-		FaultCallbackUnsigned, FaultStageTimeout,
+		FaultCallbackTwice, FaultCallbackLost, FaultCallbackEarly, FaultCallbackLate, FaultCallbackWrongSign, FaultStageTimeout,
 	}
 }
 

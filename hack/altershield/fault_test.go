@@ -154,16 +154,10 @@ func TestFaultCallbackLate(t *testing.T) {
 	})
 }
 
-func TestFaultCallbackUnsignedAndCallbackWrongSign(t *testing.T) {
+func TestFaultCallbackWrongSign(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
-	k.server.SetFault(altershield.Fault{Kind: "callback-unsigned", Remaining: 1})
-	k.started()
-	unsigned := k.received()
-	k.Expect(unsigned.header).NotTo(HaveKey("X-Altershield-Sign"))
-	k.Expect(unsigned.header.Get("X-AlterShield-Platform")).To(Equal("kubernetes"))
-
 	k.server.SetFault(altershield.Fault{Kind: "callback-wrong-sign", Remaining: 1})
-	k.start("o1", 1)
+	k.started()
 	wrong := k.received()
 	good := verifier.Sign(wrong.header.Get("X-AlterShield-Timestamp"), []byte(wrong.body), "altershield-operator")
 	k.Expect(wrong.header.Get("X-AlterShield-Sign")).To(HaveLen(len(good)))
