@@ -22,14 +22,6 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func names(chosen []load) []string {
-	var names []string
-	for _, load := range chosen {
-		names = append(names, load.name)
-	}
-	return names
-}
-
 func TestChooseLoadsByName(t *testing.T) {
 	g := NewWithT(t)
 	chosen, err := chooseLoads("growth,100x10")

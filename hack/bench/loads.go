@@ -62,26 +62,26 @@ func loads() []load {
 	}
 }
 
-func loadNames() []string {
+func names(loads []load) []string {
 	var names []string
-	for _, load := range loads() {
+	for _, load := range loads {
 		names = append(names, load.name)
 	}
 	return names
 }
 
 // chooseLoads returns the loads with these names, separated by commas; by default those that are always measured.
-func chooseLoads(names string) ([]load, error) {
-	wanted := strings.Split(names, ",")
+func chooseLoads(list string) ([]load, error) {
+	wanted := strings.Split(list, ",")
 	var chosen []load
 	for _, load := range loads() {
-		if names == "" && load.always || slices.Contains(wanted, load.name) {
+		if list == "" && load.always || slices.Contains(wanted, load.name) {
 			chosen = append(chosen, load)
 		}
 	}
 	for _, name := range wanted {
-		if names != "" && !slices.Contains(loadNames(), name) {
-			return nil, fmt.Errorf("unknown load %q, expected one of %s", name, strings.Join(loadNames(), ", "))
+		if list != "" && !slices.Contains(names(loads()), name) {
+			return nil, fmt.Errorf("unknown load %q, expected one of %s", name, strings.Join(names(loads()), ", "))
 		}
 	}
 	return chosen, nil
