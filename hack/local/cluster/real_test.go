@@ -18,12 +18,11 @@ package cluster
 
 import (
 	"crypto/x509"
-	"encoding/pem"
-	"os"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/tools/clientcmd"
+	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
@@ -40,19 +39,20 @@ func TestClusterForRealNodes(t *testing.T) {
 		Not(ContainElement(HavePrefix("--enable-aggregator-routing"))),
 		Not(ContainElement(HavePrefix("--endpoint-reconciler-type")))))
 
-	serving := certificate(t, read(t, c.path(pki, "apiserver.crt")))
+	serving := certificate(t, c.path(pki, "apiserver.crt"))
 	for _, host := range []string{"127.0.0.1", "10.240.0.1", "10.96.0.1", "kubernetes.default.svc"} {
 		g.Expect(serving.VerifyHostname(host)).To(Succeed())
 	}
 	// The servers of aggregated APIs believe a client of this name, whoever it says the user is.
 	g.Expect(c.apiServer().args).To(ContainElements("--requestheader-allowed-names=front-proxy-client",
 		"--requestheader-client-ca-file="+c.path(pki, "ca.crt"), "--proxy-client-cert-file="+c.path(pki, "front-proxy-client.crt")))
-	g.Expect(certificate(t, read(t, c.path(pki, "front-proxy-client.crt"))).Subject.CommonName).To(Equal("front-proxy-client"))
+	g.Expect(certificate(t, c.path(pki, "front-proxy-client.crt")).Subject.CommonName).To(Equal("front-proxy-client"))
 	kubeconfig, err := clientcmd.LoadFromFile(c.NodeKubeconfig("node-2"))
 	g.Expect(err).NotTo(HaveOccurred())
-	kubelet := certificate(t, kubeconfig.AuthInfos["system:node:node-2"].ClientCertificateData).Subject
-	g.Expect(kubelet.CommonName).To(Equal("system:node:node-2"))
-	g.Expect(kubelet.Organization).To(Equal([]string{"system:nodes"}))
+	kubelet, err := certutil.ParseCertsPEM(kubeconfig.AuthInfos["system:node:node-2"].ClientCertificateData)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kubelet[0].Subject.CommonName).To(Equal("system:node:node-2"))
+	g.Expect(kubelet[0].Subject.Organization).To(Equal([]string{"system:nodes"}))
 }
 
 func TestClusterForFakeNodesStaysOnLoopback(t *testing.T) {
@@ -61,7 +61,7 @@ func TestClusterForFakeNodesStaysOnLoopback(t *testing.T) {
 	g.Expect(c.writeState()).To(Succeed())
 	g.Expect(c.names()).To(ContainElement(assets.KWOK))
 	g.Expect(c.apiServer().args).To(ContainElements("--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"))
-	g.Expect(certificate(t, read(t, c.path(pki, "apiserver.crt"))).VerifyHostname("10.96.0.1")).NotTo(Succeed())
+	g.Expect(certificate(t, c.path(pki, "apiserver.crt")).VerifyHostname("10.96.0.1")).NotTo(Succeed())
 }
 
 func (c *Cluster) names() []string {
@@ -72,24 +72,9 @@ func (c *Cluster) names() []string {
 	return names
 }
 
-func read(t *testing.T, path string) []byte {
+func certificate(t *testing.T, path string) *x509.Certificate {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}
-
-func certificate(t *testing.T, content []byte) *x509.Certificate {
-	t.Helper()
-	block, _ := pem.Decode(content)
-	if block == nil {
-		t.Fatal("not PEM")
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
+	found, err := certutil.CertsFromFile(path)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return found[0]
 }
