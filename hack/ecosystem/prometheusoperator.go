@@ -186,7 +186,6 @@ type job struct {
 		Insecure  bool   `json:"insecure_skip_verify"`
 	} `json:"tls_config"`
 	Discovery []struct {
-		Role       string `json:"role"`
 		Namespaces struct {
 			Names []string `json:"names"`
 		} `json:"namespaces"`
