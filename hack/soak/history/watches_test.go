@@ -31,6 +31,11 @@ func watched(stage, id, user, resource string, second int) string {
 		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", stage, id, user, resource, second)
 }
 
+// leased returns the line of a write of the lease.
+func leased(user string, second int) string {
+	return strings.Replace(watched("ResponseComplete", "", user, "leases", second), "watch", "update", 1)
+}
+
 // by returns the line of a request that a manager made.
 func by(manager, line string) string {
 	return strings.Replace(line, `"username":"operator"`, `"username":"operator","extra":{"authentication.kubernetes.io/credential-id":["`+manager+`"]}`, 1)
@@ -51,8 +56,7 @@ func TestSeesAsksForTheWatchesOfEachManager(t *testing.T) {
 func TestSeesAsksForMoreWatchesOfTheLeader(t *testing.T) {
 	g := NewWithT(t)
 	pods := by("a", watched("ResponseStarted", "1", "operator", "pods", 3)) + by("b", watched("ResponseStarted", "2", "operator", "pods", 4))
-	lease := by("b", `{"stage":"ResponseComplete","verb":"update","requestURI":"/apis","user":{"username":"operator"},"objectRef":{"resource":"leases"},`+
-		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:01.000000Z"}`+"\n")
+	lease := by("b", leased("operator", 1))
 	sees := func(log string) time.Time {
 		reader := logged(t, log)
 		g.Expect(reader.Next()).To(HaveLen(1), "the lease")
@@ -64,11 +68,7 @@ func TestSeesAsksForMoreWatchesOfTheLeader(t *testing.T) {
 
 func TestLedIsWhenTheLeaseWasWrittenLast(t *testing.T) {
 	g := NewWithT(t)
-	lease := func(user string, second int) string {
-		return fmt.Sprintf(`{"stage":"ResponseComplete","verb":"update","requestURI":"/apis","user":{"username":%q},"objectRef":{"resource":"leases"},`+
-			`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", user, second)
-	}
-	reader := logged(t, lease("operator", 1)+lease("operator", 3)+lease("scheduler", 9))
+	reader := logged(t, leased("operator", 1)+leased("operator", 3)+leased("scheduler", 9))
 	g.Expect(reader.Next()).To(HaveLen(3))
 	at := func(second int) time.Time { return time.Date(2026, 11, 21, 10, 0, second, 0, time.UTC) }
 	g.Expect(reader.Led(at(2))).To(BeTemporally("==", at(3)))
