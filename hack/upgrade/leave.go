@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -106,28 +107,26 @@ func (r *run) invite(ctx context.Context) error {
 }
 
 // changeRecords returns the names of all ChangeRecords.
-func (r *run) changeRecords(ctx context.Context) (map[string]bool, error) {
+func (r *run) changeRecords(ctx context.Context) (sets.Set[string], error) {
 	var list appv1alpha1.ChangeRecordList
 	if err := r.lab.Kube.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("listing the ChangeRecords: %w", err)
 	}
-	names := map[string]bool{}
+	names := sets.New[string]()
 	for i := range list.Items {
-		names[list.Items[i].Namespace+"/"+list.Items[i].Name] = true
+		names.Insert(list.Items[i].Namespace + "/" + list.Items[i].Name)
 	}
 	return names, nil
 }
 
 // nothingLost checks that the ChangeRecords are still there.
-func (r *run) nothingLost(ctx context.Context, before map[string]bool) error {
+func (r *run) nothingLost(ctx context.Context, before sets.Set[string]) error {
 	after, err := r.changeRecords(ctx)
 	if err != nil {
 		return err
 	}
-	for name := range before {
-		if !after[name] {
-			return fmt.Errorf("ChangeRecord %s is gone", name)
-		}
+	if gone := before.Difference(after); len(gone) > 0 {
+		return fmt.Errorf("ChangeRecords are gone: %v", sets.List(gone))
 	}
 	gates, err := r.closedGates(ctx)
 	if err != nil {
