@@ -57,7 +57,8 @@ type bench struct {
 func main() {
 	log.SetFlags(log.Ltime)
 	b := &bench{}
-	wanted := flag.String("loads", "", "`loads` to measure, separated by commas: "+strings.Join(names(loads()), ", ")+"; empty: those that take a quarter of an hour in total")
+	wanted := flag.String("loads", "", "`loads` to measure, separated by commas: "+strings.Join(names(loads()), ", ")+
+		"; empty: those that take a quarter of an hour in total")
 	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of `batches`, separated by commas; server-10: the test server checks batches of 10; unlabelled-10: finished pods get no label; "+
 		"unchecked-10: no VerificationPolicy; paced-10: two steps, and three checks more")
 	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some five hours")
