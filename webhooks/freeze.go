@@ -275,7 +275,7 @@ func (m *marks) hold(release int64) {
 	if !ok || m.paused {
 		return
 	}
-	if isHeld(m.annotations) {
+	if m.isMarkedHeld() {
 		m.paused = true
 		return
 	}

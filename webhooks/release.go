@@ -224,7 +224,12 @@ func (m *marks) resume(old marks) {
 }
 
 // isHeld reports whether the operator has paused the rollout.
-func (m marks) isHeld() bool { return m.paused && isHeld(m.annotations) }
+func (m marks) isHeld() bool { return m.paused && m.isMarkedHeld() }
+
+// isMarkedHeld reports whether a pause, as the annotations show it, is the operator's.
+func (m marks) isMarkedHeld() bool {
+	return decide.IsMarkedHeld(m.annotations, max(m.release().Number, 1))
+}
 
 // originalsOf returns the fields that a pause of the operator overwrites, in JSON; empty for none.
 func (m marks) originalsOf(pauser workload.Pauser) string {
@@ -232,12 +237,6 @@ func (m marks) originalsOf(pauser workload.Pauser) string {
 		return m.originals
 	}
 	return pauser.Originals(m.object)
-}
-
-// isHeld reports whether a pause, as the annotations show it, is the operator's.
-func isHeld(annotations map[string]string) bool {
-	held, known := annotations[appv1alpha1.AnnotationHeld]
-	return known && !strings.HasSuffix(held, appv1alpha1.HeldOverridden)
 }
 
 // restoreOwned resets the operator's keys to their values in old.

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -36,6 +35,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
@@ -269,7 +269,5 @@ func (r *Reconciler) countObserved(ctx context.Context, kind workload.Observed) 
 
 // isHeld reports whether the operator holds or paces the rollout of a workload.
 func isHeld(object client.Object) bool {
-	held, found := object.GetAnnotations()[appv1alpha1.AnnotationHeld]
-	return found && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) ||
-		appv1alpha1.PacedOf(object.GetAnnotations(), decide.ReleaseOf(object).Number) != nil
+	return workloadpatch.IsHeld(object) || appv1alpha1.PacedOf(object.GetAnnotations(), decide.ReleaseOf(object).Number) != nil
 }

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,7 +62,7 @@ func FirstNodesOf(annotations map[string]string) (labels.Selector, error) {
 
 // StartsOnFirstNodes reports whether the webhook paused the rollout of a release until the pods on its first nodes pass.
 func StartsOnFirstNodes(annotations map[string]string, release int64) bool {
-	return annotations[appv1alpha1.AnnotationHeld] == strconv.FormatInt(release, 10)+appv1alpha1.HeldFirstNodes
+	return isMarked(annotations, release, appv1alpha1.HeldFirstNodes)
 }
 
 // StartsHeld reports whether the webhook may have paused the rollout of a release, until the pods on its first nodes pass, or for a freeze.

@@ -192,13 +192,6 @@ func TestFirstNodesOf(t *testing.T) {
 	}
 }
 
-func TestStartsOnFirstNodes(t *testing.T) {
-	g := NewWithT(t)
-	for value, want := range map[string]bool{"4-first-nodes": true, "4": false, "3-first-nodes": false, "4-overridden": false, "": false} {
-		g.Expect(decide.StartsOnFirstNodes(map[string]string{"altershield.defense.antgroup.com/held": value}, 4)).To(Equal(want), value)
-	}
-}
-
 // nodePods makes pods from texts such as "ao!": node, old or new, and ! where it isn't ready, ~ where it is so since a moment ago, - where
 // it is being deleted.
 func nodePods(texts string) []corev1.Pod {

@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,19 +47,35 @@ func (h Hold) IsHeld() bool { return h == Held || h == HeldForStep }
 
 // HoldOf returns the operator's hold on the rollout of a release of a workload, given whether the workload is paused.
 func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
-	value, known := workload.GetAnnotations()[appv1alpha1.AnnotationHeld]
-	number, overridden := strings.CutSuffix(strings.TrimSuffix(value, appv1alpha1.HeldFirstNodes), appv1alpha1.HeldOverridden)
-	switch isOther := !known || number != strconv.FormatInt(release, 10); {
-	case isOther && paused && isHeldForStep(workload, release):
-		return HeldForStep
-	case isOther:
-		return NotHeld // or the annotation is of an earlier release
-	case overridden:
+	annotations := workload.GetAnnotations()
+	switch marked := IsMarkedHeld(annotations, release); {
+	case IsOverridden(annotations, release):
 		return Overridden
-	case !paused:
+	case marked && paused:
+		return Held
+	case marked:
 		return Resumed
+	case paused && isHeldForStep(workload, release):
+		return HeldForStep
 	}
-	return Held
+	return NotHeld
+}
+
+// IsMarkedHeld reports whether the annotations of a workload show a hold of the rollout of a release, for another reason than its pace. They do so
+// until it is seen that a user has resumed the rollout.
+func IsMarkedHeld(annotations map[string]string, release int64) bool {
+	return isMarked(annotations, release, "", appv1alpha1.HeldFirstNodes)
+}
+
+// IsOverridden reports whether the annotations of a workload show that a user has ended the hold of a release.
+func IsOverridden(annotations map[string]string, release int64) bool {
+	return isMarked(annotations, release, appv1alpha1.HeldOverridden)
+}
+
+// isMarked reports whether the number of a release is marked with one of these suffixes. The mark of an earlier release is void.
+func isMarked(annotations map[string]string, release int64, suffixes ...string) bool {
+	suffix, found := strings.CutPrefix(annotations[appv1alpha1.AnnotationHeld], strconv.FormatInt(release, 10))
+	return found && slices.Contains(suffixes, suffix)
 }
 
 // isHeldForStep reports whether the pause of a workload is that of a paced release. Where gates hold back its pods, users may pause it as well.

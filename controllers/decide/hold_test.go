@@ -55,6 +55,28 @@ func TestHoldOfIsHeldWhileTheAnnotationNamesTheRelease(t *testing.T) {
 	}
 }
 
+func TestTheMarkOfAHold(t *testing.T) {
+	for value, want := range map[string]struct{ held, overridden, first bool }{
+		"4":             {held: true},
+		"4-first-nodes": {held: true, first: true},
+		"4-overridden":  {overridden: true},
+		"3":             {},
+		"3-overridden":  {},
+		"40":            {},
+		"4-tomorrow":    {},
+		"yes":           {},
+		"":              {},
+	} {
+		t.Run(value, func(t *testing.T) {
+			g, annotations := NewWithT(t), map[string]string{"altershield.defense.antgroup.com/held": value}
+			g.Expect(decide.IsMarkedHeld(annotations, 4)).To(Equal(want.held), "held")
+			g.Expect(decide.IsOverridden(annotations, 4)).To(Equal(want.overridden), "overridden")
+			g.Expect(decide.StartsOnFirstNodes(annotations, 4)).To(Equal(want.first), "first nodes")
+		})
+	}
+	NewWithT(t).Expect(decide.IsMarkedHeld(nil, 4)).To(BeFalse())
+}
+
 func rolling(seen *decide.Observation) { seen.Rolling = true }
 
 func hold(hold decide.Hold) seenOption {

@@ -18,7 +18,6 @@ package workloadpatch
 
 import (
 	"slices"
-	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -104,14 +103,13 @@ func (c Change) staysHeld(object client.Object) bool {
 
 // isOverridden reports whether a user has ended the hold of the present release.
 func (c Change) isOverridden(object client.Object) bool {
-	overridden := strconv.FormatInt(decide.ReleaseOf(object).Number, 10) + appv1alpha1.HeldOverridden
-	return c.Annotate[appv1alpha1.AnnotationHeld] == overridden || object.GetAnnotations()[appv1alpha1.AnnotationHeld] == overridden
+	release := decide.ReleaseOf(object).Number
+	return decide.IsOverridden(c.Annotate, release) || decide.IsOverridden(object.GetAnnotations(), release)
 }
 
 // IsHeld reports whether the operator holds the rollout of the present release for another reason than its pace.
 func IsHeld(object client.Object) bool {
-	held, release := object.GetAnnotations()[appv1alpha1.AnnotationHeld], strconv.FormatInt(decide.ReleaseOf(object).Number, 10)
-	return held == release || held == release+appv1alpha1.HeldFirstNodes
+	return decide.IsMarkedHeld(object.GetAnnotations(), decide.ReleaseOf(object).Number)
 }
 
 // testMark makes the change void if the mark of the paced release has changed.
