@@ -66,6 +66,8 @@ type Released struct {
 	Generation int64
 	// Paused reports whether its rollout is held, by the operator or a user.
 	Paused bool
+	// Parked reports whether it is marked as waiting for the end of a freeze.
+	Parked bool
 	// Suspended reports whether it has the label suspend, MayPass whether it has ignored-suspend, or the write set it.
 	Suspended, MayPass bool
 	// Ignored is the last release that ignored a suspension.

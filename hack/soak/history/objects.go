@@ -52,6 +52,7 @@ func releasedOf(kind workload.Kind, object *unstructured.Unstructured, event *au
 		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
 	}
 	released.Pass = appv1alpha1.BreakGlassPassOf(annotations, released.Release)
+	released.Parked = appv1alpha1.FrozenOf(annotations, released.Release) != nil
 	if pauser, pauses := kind.(workload.Pauser); pauses {
 		released.Paused = pauser.Paused(object)
 	}

@@ -51,7 +51,8 @@ const (
 		`"requestObject":{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}}},` +
 		`"responseObject":{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"uid":"u1","resourceVersion":"7","namespace":"shop","name":"cart",` +
 		`"labels":{"admission-webhook-altershield.antgroup.com/version":"v2","altershield.defense.antgroup.com/suspend":"1"},` +
-		`"annotations":{"altershield.defense.antgroup.com/release":"2"}},"spec":{"template":{"metadata":{"labels":{"app":"cart"}}}}}}` + "\n"
+		`"annotations":{"altershield.defense.antgroup.com/release":"2",` +
+		`"altershield.defense.antgroup.com/frozen":"{\"release\":2,\"by\":[\"shop/night\"]}"}},"spec":{"template":{"metadata":{"labels":{"app":"cart"}}}}}}` + "\n"
 	labelled = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/api","user":{"username":"operator"},` +
 		`"objectRef":{"resource":"pods","namespace":"shop","name":"cart-1"},"responseStatus":{"code":200},` +
 		`"requestObject":{"metadata":{"labels":{"a":"b"}}}}` + "\n"
@@ -94,7 +95,7 @@ func TestNextReadsWritesWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(writes).To(HaveLen(4))
 	g.Expect(writes[0].Released).To(PointTo(MatchFields(IgnoreExtras, Fields{
-		"Kind": Equal("Deployment"), "UID": Equal("u1"), "Paused": BeFalse(), "Version": Equal("v2"), "Release": Equal(int64(2)), "Suspended": BeTrue(), "MayPass": BeTrue(), "Template": HaveLen(32),
+		"Kind": Equal("Deployment"), "UID": Equal("u1"), "Paused": BeFalse(), "Parked": BeTrue(), "Version": Equal("v2"), "Release": Equal(int64(2)), "Suspended": BeTrue(), "MayPass": BeTrue(), "Template": HaveLen(32),
 	})))
 	g.Expect(writes[0].Revision).To(Equal(int64(7)))
 	g.Expect(writes[1].Touched).To(ConsistOf("metadata.labels"))

@@ -92,10 +92,10 @@ func (f *freezing) take(write history.Write) {
 	old := f.before[next.UID]
 	f.before[next.UID] = next
 	wasParked, released := f.parked[next.UID] == next.Release, old == nil || old.Template != next.Template
-	if !next.Paused {
+	strictest := f.on.strictest(write, f.system)
+	if !next.Paused || strictest == "" && !next.Parked { // between two freezes it may go on, and wait for its first step
 		delete(f.parked, next.UID)
 	}
-	strictest := f.on.strictest(write, f.system)
 	switch {
 	case strictest == "" || next.Pass != nil:
 	case released && write.User == f.system.Operator: // a rollback always passes

@@ -40,7 +40,7 @@ func (s *story) thaw() *story {
 
 // releases returns the release 2 of the Deployment cart, held or not.
 func releases(held bool) history.Released {
-	return history.Released{Version: "b", Release: 2, Paused: held}
+	return history.Released{Version: "b", Release: 2, Paused: held, Parked: held}
 }
 
 // firstReleased returns a history with the first release of cart.
@@ -58,11 +58,16 @@ func TestFrozenCatchesAReleaseThatStartsDuringAFreeze(t *testing.T) {
 	g.Expect(frozen(on("Deny").deployment("admin", releases(true)))).To(ConsistOf(ContainSubstring("admitted during a freeze that denies")))
 	g.Expect(frozen(on("Park").deployment("admin", releases(true)).deployment("admin", releases(false)))).To(
 		ConsistOf(ContainSubstring("release 2, which is parked, started during a freeze: deployments shop/cart")))
+	unmarked := releases(true)
+	unmarked.Parked = false
+	g.Expect(frozen(on("Park").deployment("admin", releases(true)).deployment("operator", unmarked).deployment("operator", releases(false)))).To(
+		HaveLen(1), "the mark went during the freeze")
 	g.Expect(frozen(on("Park").freeze("Deny", true).after(11*time.Second).deployment("admin", releases(true)))).To(HaveLen(1), "it was changed")
 }
 
 func TestFrozenLetsThroughWhatAFreezeDoesNotConcern(t *testing.T) {
-	passed, elsewhere := releases(false), releases(false)
+	passed, elsewhere, thawed := releases(false), releases(false), releases(true)
+	thawed.Parked = false
 	passed.Pass = &appv1alpha1.BreakGlassPass{Name: "inc-7"}
 	on := func() *story { return firstReleased().freeze("Park", true).after(11 * time.Second) }
 	for name, story := range map[string]*story{
@@ -77,6 +82,8 @@ func TestFrozenLetsThroughWhatAFreezeDoesNotConcern(t *testing.T) {
 		"one that passes":              on().deployment("admin", passed),
 		"another write":                on().deployment("admin", history.Released{Version: "a", Release: 1}),
 		"one of another namespace":     on().write(history.Write{User: "admin", Namespace: "bank", Released: &elsewhere}),
+		"one that waits for its first step when the next freeze begins": on().deployment("admin", releases(true)).thaw().deployment("operator", thawed).
+			freeze("Park", true).after(time.Minute).deployment("operator", releases(false)),
 		"one that is held again later": on().deployment("admin", releases(true)).thaw().deployment("operator", releases(false)).deployment("operator", releases(true)).freeze("Park", true).after(time.Minute).deployment("operator", releases(false)),
 	} {
 		t.Run(name, func(t *testing.T) {
