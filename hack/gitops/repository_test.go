@@ -57,15 +57,17 @@ func kustomizationOf(t *testing.T, status string) *unstructured.Unstructured {
 
 func TestOfKustomizationIsWhatItShowsOfTheNewestCommit(t *testing.T) {
 	g := NewWithT(t)
-	const status = "{lastAttemptedRevision: 'main@sha1:REVISION', conditions: [{type: Other, status: 'True'}, {type: Ready, status: 'STATUS', reason: R, message: m}]}"
-	of := func(revision, ready string) (outcome, error) {
-		return ofKustomization(kustomizationOf(t, strings.NewReplacer("REVISION", revision, "STATUS", ready).Replace(status)), "new")
+	const status = "{lastAttemptedRevision: 'main@sha1:REVISION', conditions: [{type: Other, status: 'True'}, {type: Ready, status: 'STATUS', reason: R, message: 'SAYS'}]}"
+	of := func(revision, ready, says string) (outcome, error) {
+		return ofKustomization(kustomizationOf(t, strings.NewReplacer("REVISION", revision, "STATUS", ready, "SAYS", says).Replace(status)), "new")
 	}
-	g.Expect(of("new", "True")).To(Equal(outcome{ok: true, says: "Ready=True R: m"}))
-	g.Expect(of("new", "False")).To(Equal(outcome{says: "Ready=False R: m"}))
-	g.Expect(of("new", "Unknown")).To(Equal(outcome{says: "Ready=Unknown R: m"}))
-	_, err := of("old", "True")
-	g.Expect(err).To(MatchError("the commit that Flux tried last is main@sha1:old, and it shows Ready=True R: m"))
+	g.Expect(of("new", "True", "Applied revision: main@sha1:new")).To(Equal(outcome{ok: true, says: "Ready=True R: Applied revision: main@sha1:new"}))
+	g.Expect(of("new", "False", "denied")).To(Equal(outcome{says: "Ready=False R: denied"}))
+	g.Expect(of("new", "Unknown", "Reconciliation in progress")).To(Equal(outcome{says: "Ready=Unknown R: Reconciliation in progress"}))
+	_, err := of("old", "False", "denied")
+	g.Expect(err).To(MatchError("the commit that Flux tried last is main@sha1:old, and it shows Ready=False R: denied"))
+	_, err = of("new", "True", "Applied revision: main@sha1:old")
+	g.Expect(err).To(MatchError("the commit that Flux tried last is main@sha1:new, and it shows Ready=True R: Applied revision: main@sha1:old"))
 	_, err = ofKustomization(kustomizationOf(t, "{}"), "new")
 	g.Expect(err).To(HaveOccurred())
 }
