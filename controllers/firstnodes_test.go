@@ -173,6 +173,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 		fail(ctx, namespace, batch)
 		Eventually(func() string { return reason(record(ctx).Status.Conditions, "FirstNodes") }).Should(Equal("PodsFailed"))
 		Eventually(func() map[string]string { return agent(ctx).Labels }).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
+		Eventually(func() map[string]string { return agent(ctx).Annotations }).Should(HaveKeyWithValue(held, "2"))
 		Consistently(func(g Gomega) {
 			g.Expect(agent(ctx).Spec.UpdateStrategy.Type).To(BeEquivalentTo("OnDelete"))
 			g.Expect(zones(ctx, "bad")["b"]).To(BeZero())

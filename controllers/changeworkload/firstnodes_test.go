@@ -160,12 +160,16 @@ func TestSteerEndsTheWaitForFirstNodes(t *testing.T) {
 		name     string
 		strategy appsv1.DaemonSetUpdateStrategyType
 		decision decide.Decision
+		held     string
+		becomes  appsv1.DaemonSetUpdateStrategyType
 		event    string
 	}{
 		{"once they passed", "OnDelete", decide.Decision{Resume: true, Status: appv1alpha1.ChangeWorkloadStatus{Conditions: []metav1.Condition{
 			{Type: "FirstNodes", Status: "True", Reason: "AllPodsPassed", Message: "pods on 2 of 2 first nodes passed"}}}},
-			"Normal FirstNodesPassed release v2: pods on 2 of 2 first nodes passed"},
-		{"after a user has ended it", "RollingUpdate", decide.Decision{Unhold: true}, ""},
+			"", "RollingUpdate", "Normal FirstNodesPassed release v2: pods on 2 of 2 first nodes passed"},
+		{"after a user has ended it", "RollingUpdate", decide.Decision{Unhold: true}, "", "RollingUpdate", ""},
+		{"with a hold once one failed", "OnDelete", decide.Decision{Pause: true, Status: appv1alpha1.ChangeWorkloadStatus{Status: "Suspend"}},
+			"2", "OnDelete", "Warning RolloutHeld release v2: the rollout is paused because a pod failed; pods that are not replaced yet keep the previous version"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -179,9 +183,9 @@ func TestSteerEndsTheWaitForFirstNodes(t *testing.T) {
 			seen := &scene{kind: daemonset.Kind{}, owner: set.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: true, First: &decide.First{}}}
 			g.Expect(r.steer(t.Context(), record, seen, row.decision)).To(BeFalse())
 			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
-			g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+			g.Expect(set.Annotations["altershield.defense.antgroup.com/held"]).To(Equal(row.held))
 			g.Expect(set.Spec.UpdateStrategy).To(Equal(appsv1.DaemonSetUpdateStrategy{
-				Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(3))}}))
+				Type: row.becomes, RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(3))}}))
 			close(recorder.Events)
 			g.Expect(<-recorder.Events).To(Equal(row.event))
 		})

@@ -100,7 +100,6 @@ func TestDecideWaitsForTheFirstNodes(t *testing.T) {
 		{"until the deadline", awaiting, see(20, firstOn("a")), now.Add(time.Minute), "False DeadlineExceeded", false, false, 1, time.Minute},
 		{"until a pod fails: then it stays held", awaiting, see(20, firstOn("a"), failed), now, "False PodsFailed", false, false, 1, time.Minute},
 		{"held also while blocking is off", awaiting, see(20, firstOn("a"), failed, blockingOff), now, "False PodsFailed", false, false, 1, time.Minute},
-		{"held after that", endedWith("False", "PodsFailed"), see(20, firstOn("a"), failed), now, "False PodsFailed", false, false, 1, time.Minute},
 		{"until the verdict is taken back", endedWith("False", "PodsFailed"), see(20, firstOn("a")), now, "False PodsFailed", true, false, 1, time.Minute},
 		{"until a user resumes it", awaiting, see(20, firstOn("a"), hold("resumed")), now, "False Resumed", false, false, 1, time.Minute},
 		{"until a user has resumed it", awaiting, see(20, rolling), now, "False Resumed", false, false, 1, time.Minute},
@@ -137,6 +136,26 @@ func TestDecideWaitsForTheFirstNodes(t *testing.T) {
 				g.Expect(decision.Wait).NotTo(BeZero())
 				g.Expect(conditionOf(decision.Status, "Verified")).To(Equal("Unknown FirstNodes"))
 			}
+		})
+	}
+}
+
+// The mark of the pause is that of a failure then, which a user may end also where the release is paced.
+func TestDecideHoldsAReleaseThatFailsOnItsFirstNodes(t *testing.T) {
+	failed := batches(newBatch(pods(7, 7), done, result("sleep-7", "unpass", "find error")))
+	ended := newWorkload(endedWith("False", "PodsFailed"))
+	for name, seen := range map[string]decide.Observation{
+		"if it blocks":               see(20, firstOn("a"), failed),
+		"also while blocking is off": see(20, firstOn("a"), failed, blockingOff),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(decide.Decide(newWorkload(awaiting), seen, now).Pause).To(BeFalse(), "the status shows why before")
+			decision := decide.Decide(ended, seen, now)
+			g.Expect(decision.Pause).To(BeTrue())
+			g.Expect(decision.Resume || decision.Override).To(BeFalse())
+			seen.First = nil // as the mark doesn't name them any more
+			g.Expect(decide.Decide(ended, seen, now).Pause).To(BeFalse(), "it is held already")
 		})
 	}
 }

@@ -96,7 +96,7 @@ func (d *Decision) hold(
 	switch {
 	case !seen.Current:
 	case fails:
-		d.holdFailed(seen, asked)
+		d.holdFailed(seen, asked, waits)
 	case seen.isOnTrial(status):
 		d.Pause = seen.mayPause()
 		d.Override = seen.Hold == Resumed
@@ -112,8 +112,10 @@ func (d *Decision) hold(
 	d.unpace(workload, seen, waits || fails && seen.Hold == Held)
 }
 
-func (d *Decision) holdFailed(seen Observation, asked bool) {
-	d.Pause = (seen.Blocking || asked) && seen.mayPause()
+// holdFailed also marks the pause for the first nodes as that of a failure once the stored status shows it, so that a user may end it.
+func (d *Decision) holdFailed(seen Observation, asked, waits bool) {
+	failedFirst := seen.First != nil && seen.Hold == Held && !waits
+	d.Pause = (seen.Blocking || asked) && seen.mayPause() || failedFirst
 	d.Override = seen.Hold == Resumed
 	d.Resume = seen.Hold == Held && seen.isFreeTrial()
 }
