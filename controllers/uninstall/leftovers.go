@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -99,9 +97,7 @@ func (l *leftovers) add(kind workload.Kind, object client.Object) error {
 		l.workloads = append(l.workloads, marked{kind: kind})
 	}
 	l.workloads[len(l.workloads)-1].count++
-	// An unreadable number belongs to no release, as does 0.
-	release, unreadable := strconv.ParseInt(object.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
-	if unreadable == nil && decide.HoldOf(object, kind.Rollout(object).Paused, release).IsHeld() {
+	if workload.IsHeld(kind, object) {
 		command, err := workload.ResumeCommand(kind, object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 		if err != nil {
 			return err

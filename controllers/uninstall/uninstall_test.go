@@ -344,6 +344,7 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 		"a user paused it":                        {deployment(true, "release", "3"), false},
 		"the operator never saw it":               {deployment(true), false},
 		"its number is unreadable":                {deployment(true, "release", "x", "held", "0"), false},
+		"its number became unreadable":            {deployment(true, "release", "x", "held", "1"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left leftovers
