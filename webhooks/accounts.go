@@ -39,8 +39,8 @@ import (
 
 // Limits of the decisions that are accounted for: per second, and in a burst.
 const (
-	perDeployment, perDeploymentBurst = 1, 20
-	overall, overallBurst             = 50, 1000
+	perWorkload, perWorkloadBurst = 1, 20
+	overall, overallBurst         = 50, 1000
 	// maxLimited is the number of workloads with a limiter of their own: those with the latest decisions.
 	maxLimited = 1024
 	// maxUser is the maximum length of a user name in the log, in bytes.
@@ -106,7 +106,7 @@ func (a *accounts) take(ctx context.Context, made decision, request admission.Re
 func (a *accounts) allow(deployment types.UID) bool {
 	own, found := a.limited.Get(deployment)
 	if !found {
-		own = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(perDeployment, perDeploymentBurst, a.clock)
+		own = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(perWorkload, perWorkloadBurst, a.clock)
 		a.limited.Add(deployment, own)
 	}
 	limiter, isLimiter := own.(flowcontrol.PassiveRateLimiter)

@@ -108,11 +108,11 @@ func TestReconcileCreatesMissingSettingsWithTheDocumentedDefaults(t *testing.T) 
 		"park":               {Type: "isPark", Enable: false, Remark: "Park suspended releases of StatefulSets without being asked"},
 		"unstick":            {Type: "isUnstick", Enable: false, Remark: "Delete pods that keep a StatefulSet from going on to another version"},
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
-		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
+		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each workload"},
 		"change-records":     {Type: "isChangeRecords", Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload"},
 		"record-days":        {Type: "isRecordDays", Enable: true, Content: "90", Remark: "Keep ChangeRecords for this many days"},
 		"finished-label":     {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
-		"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
+		"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each workload"},
 	} {
 		g.Expect(b.reconcile(b.key(name))).To(Succeed())
 		var setting appv1alpha1.OpsConfigInfo

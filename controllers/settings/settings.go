@@ -59,10 +59,10 @@ func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 			Type: appv1alpha1.TypeRefusal, Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long",
 		},
 		appv1alpha1.ConfigTemplateHistory: {
-			Type: appv1alpha1.TypeTemplateHistory, Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment",
+			Type: appv1alpha1.TypeTemplateHistory, Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each workload",
 		},
 		appv1alpha1.ConfigReleaseHistory: {
-			Type: appv1alpha1.TypeReleaseHistory, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment",
+			Type: appv1alpha1.TypeReleaseHistory, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each workload",
 		},
 		appv1alpha1.ConfigChangeRecords: {
 			Type: appv1alpha1.TypeChangeRecords, Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload",
