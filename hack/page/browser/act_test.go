@@ -170,7 +170,7 @@ func TestDialogStaysWhileItActs(t *testing.T) {
 	page.click(".actions button", "Roll back…")
 	page.click("dialog button", "Check")
 	page.shows("dialog .preview", "This would change")
-	eval[bool](page, `(() => { const ask = fetch; window.fetch = (...given) => new Promise((go) => { window.answer = go; }).then(() => ask(...given)); return true; })()`)
+	eval[bool](page, `(() => { const ask = fetch; const gate = new Promise((go) => { window.answer = go; }); window.fetch = (...given) => gate.then(() => ask(...given)); return true; })()`)
 	page.click("dialog button", "Do it")
 	page.shows("dialog", "Asking the API server…")
 	for range 3 {
