@@ -136,13 +136,12 @@ func recorded(facts view.Facts, difference view.Difference, cause error) (view.D
 	if difference.From.Release+1 != difference.To.Release {
 		return view.Difference{}, cause
 	}
-	for i := range facts.Records {
-		if facts.Records[i].Spec.Release == difference.To.Release {
-			difference.Changes = facts.Records[i].Spec.Changes
-			return difference, nil
-		}
+	record := view.RecordOf(facts, decide.Release{Number: difference.To.Release})
+	if record == nil {
+		return view.Difference{}, cause
 	}
-	return view.Difference{}, cause
+	difference.Changes = record.Spec.Changes
+	return difference, nil
 }
 
 func side(facts view.Facts, kept []unstructured.Unstructured, number int64) view.Side {
@@ -154,12 +153,11 @@ func side(facts view.Facts, kept []unstructured.Unstructured, number int64) view
 			return sideOf(revision)
 		}
 	}
-	for i := range facts.Records {
-		if facts.Records[i].Spec.Release == number {
-			return view.Side{Release: number, Version: facts.Records[i].Spec.Reversion}
-		}
+	side := view.Side{Release: number}
+	if record := view.RecordOf(facts, decide.Release{Number: number}); record != nil {
+		side.Version = record.Spec.Reversion
 	}
-	return view.Side{Release: number}
+	return side
 }
 
 // contentOf returns the content of a release: that of the workload for the present one, else the kept one. like is the content to compare with.

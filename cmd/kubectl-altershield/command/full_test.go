@@ -18,6 +18,7 @@ package command_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -45,4 +46,13 @@ func TestFullDifferencesNeedTheContents(t *testing.T) {
 	answer := b.run("diff", "-f", "web.yaml", "--full")
 	g.Expect(answer.code).To(Equal(command.Usage))
 	g.Expect(answer.err).To(ContainSubstring("--full compares releases, not files"))
+}
+
+// A kind that was observed first counts its releases anew once it is under change control.
+func TestDiffNamesTheNewerOfTwoReleasesWithOneNumber(t *testing.T) {
+	g := NewWithT(t)
+	before := observed(failed(6, "00"))
+	before.Spec.CreateTimeUnix, before.Spec.Changes = now.Add(-24*time.Hour).Unix(), []string{"of an observed release"}
+	b := newBench(t, failed(7, "49"), failed(6, "48"), before, verified(5, "a1"), web(7, "49"), kept(5, "a1", "web:1.8"))
+	g.Expect(b.run("diff", "web", "5..6").expects(g, command.OK)).To(And(HavePrefix("release 5 a100000 → release 6 4800000\n"), Not(ContainSubstring("observed"))))
 }

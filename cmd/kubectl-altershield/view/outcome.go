@@ -82,16 +82,13 @@ func IsGone(before, fresh Facts) bool {
 	return before.Workload != nil && before.Workload.GetUID() != fresh.Workload.GetUID()
 }
 
-// recordedAs returns the record of a release, nil if it has none, and the release with its version: a user may name its number alone.
-func recordedAs(facts Facts, named decide.Release) (*appv1alpha1.ChangeWorkload, decide.Release) {
+// RecordOf returns the record of a release, of which a user may name the number alone, nil if there is none. Observed releases are counted
+// separately: if two have the number, the newer one is meant.
+func RecordOf(facts Facts, named decide.Release) *appv1alpha1.ChangeWorkload {
 	isAnother := func(record appv1alpha1.ChangeWorkload) bool {
 		return record.Spec.Release != named.Number || named.Version != "" && record.Spec.Reversion != named.Version
 	}
-	// Observed releases are counted separately, so that two may have the number.
-	if record := PresentOf(slices.DeleteFunc(slices.Clone(facts.Records), isAnother)); record != nil {
-		return record, decide.Recorded(record)
-	}
-	return nil, named
+	return PresentOf(slices.DeleteFunc(slices.Clone(facts.Records), isAnother))
 }
 
 // rollbackFrom returns the rollback that ended a release, nil where none did. It outlasts the record of the release, of which a user may name the
@@ -111,7 +108,10 @@ func rollbackFrom(facts Facts, release decide.Release) *appv1alpha1.Rollback {
 
 // OutcomeOf returns how far a release of a workload is.
 func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
-	record, awaited := recordedAs(facts, awaited)
+	record := RecordOf(facts, awaited)
+	if record != nil {
+		awaited = decide.Recorded(record)
+	}
 	outcome := Outcome{Kind: "ReleaseOutcome", APIVersion: APIVersion, Release: Release{
 		Namespace: facts.Namespace, Kind: facts.Reference.Kind, APIVersion: facts.Reference.APIVersion, Workload: facts.Reference.Name,
 		Number: awaited.Number, Version: awaited.Version, State: Pending,
