@@ -103,11 +103,11 @@ func (a *accounts) take(ctx context.Context, made decision, request admission.Re
 	return true
 }
 
-func (a *accounts) allow(deployment types.UID) bool {
-	own, found := a.limited.Get(deployment)
+func (a *accounts) allow(uid types.UID) bool {
+	own, found := a.limited.Get(uid)
 	if !found {
 		own = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(perWorkload, perWorkloadBurst, a.clock)
-		a.limited.Add(deployment, own)
+		a.limited.Add(uid, own)
 	}
 	limiter, isLimiter := own.(flowcontrol.PassiveRateLimiter)
 	return isLimiter && limiter.TryAccept() && a.all.TryAccept()

@@ -226,7 +226,8 @@ func (m *marks) resume(old marks) {
 // isHeld reports whether the operator has paused the rollout.
 func (m marks) isHeld() bool { return m.paused && m.isMarkedHeld() }
 
-// isMarkedHeld reports whether a pause, as the annotations show it, is the operator's.
+// isMarkedHeld reports whether a pause, as the annotations show it, is the operator's. A workload without a number is at its first release, as
+// decide.ReleaseOf counts.
 func (m marks) isMarkedHeld() bool {
 	return decide.IsMarkedHeld(m.annotations, max(m.release().Number, 1))
 }

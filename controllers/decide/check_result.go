@@ -88,15 +88,15 @@ func tell(result *appv1alpha1.CheckResult, found *checks.Finding) {
 
 func addPods(result *appv1alpha1.CheckResult, pods []appv1alpha1.CheckedPod) {
 	for _, pod := range pods {
-		if len(result.Pods) < appv1alpha1.MaxCheckedPods && !hasPod(result, pod.UID) {
+		if len(result.Pods) < appv1alpha1.MaxCheckedPods && !hasPod(result.Pods, pod.UID) {
 			pod.Message = Shorten(pod.Message, maxCheckText)
 			result.Pods = append(result.Pods, pod)
 		}
 	}
 }
 
-func hasPod(result *appv1alpha1.CheckResult, uid types.UID) bool {
-	return slices.ContainsFunc(result.Pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
+func hasPod(pods []appv1alpha1.CheckedPod, uid types.UID) bool {
+	return slices.ContainsFunc(pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
 }
 
 // concludeChecks ends the checks of a release that found nothing once it is verified, except those with a last look, and sums up all.
@@ -153,7 +153,7 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1a
 			continue
 		}
 		for _, pod := range result.Pods {
-			known := slices.ContainsFunc(pods, func(other appv1alpha1.CheckedPod) bool { return other.Pod == pod.Pod && other.UID == pod.UID })
+			known := hasPod(pods, pod.UID)
 			for batch := range checked {
 				known = known || showsFailure(batch, result, pod)
 			}
@@ -172,7 +172,7 @@ func showsFailure(batch *appv1alpha1.ChangePod, failed *appv1alpha1.CheckResult,
 	if at < 0 {
 		return len(batch.Status.Checks) >= appv1alpha1.MaxBatchChecks && inBatch(batch, pod)
 	}
-	return hasPod(&batch.Status.Checks[at], pod.UID)
+	return hasPod(batch.Status.Checks[at].Pods, pod.UID)
 }
 
 // HasVerdict reports whether a release had the verdict of a check before.

@@ -61,6 +61,7 @@ func TestTheMarkOfAHold(t *testing.T) {
 		"4-first-nodes": {held: true, first: true},
 		"4-overridden":  {overridden: true},
 		"3":             {},
+		"3-first-nodes": {},
 		"3-overridden":  {},
 		"40":            {},
 		"4-tomorrow":    {},

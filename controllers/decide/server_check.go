@@ -145,7 +145,7 @@ func (a *advance) takeServerResults() {
 	}
 	shown := func(result appv1alpha1.PodSummary) bool {
 		return slices.ContainsFunc(a.status.Checks, func(check appv1alpha1.CheckResult) bool {
-			return check.Type == appv1alpha1.CheckServer && hasPod(&check, result.UID)
+			return check.Type == appv1alpha1.CheckServer && hasPod(check.Pods, result.UID)
 		})
 	}
 	for _, result := range a.status.ServerResults {

@@ -216,7 +216,7 @@ func MayFail(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.
 			}
 			known := storedResult(workload.Status.Checks, policy, check, now)
 			isFull := len(known.Pods) == appv1alpha1.MaxCheckedPods // no further pod would be added
-			if !isFull && slices.ContainsFunc(judgeHealth(check, pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(&known, pod.UID) }) {
+			if !isFull && slices.ContainsFunc(judgeHealth(check, pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(known.Pods, pod.UID) }) {
 				return true
 			}
 		}

@@ -111,7 +111,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
 	if mode.passesOn() {
 		into := w
 		if mode != "" {
-			into = httptest.NewRecorder() // nobody reads it
+			into = httptest.NewRecorder() // the answer is discarded
 		}
 		p.forward(into, r, func(status int) { p.settle(write.Namespace, index, status) })
 	}
