@@ -147,7 +147,9 @@ func (c *court) hears(ctx context.Context, of *judged) {
 	defer seen.Stop()
 	earlier := object.DeepCopy()
 	of.release(object)
-	Expect(kube.Patch(ctx, object, client.MergeFrom(earlier))).To(Succeed())
+	Eventually(ctx, func() error { // as a pipeline does, which is told to try again where the API server is too slow for an admission
+		return kube.Patch(ctx, object, client.MergeFrom(earlier))
+	}).WithTimeout(patient).Should(Succeed())
 	heard := hearing{of, seen, object.Labels[versionLabel]}
 	Eventually(ctx, func() bool { return heard.end() != nil }).WithTimeout(patient).WithPolling(time.Second).Should(BeTrue(), "%s is over", of.namespace)
 	result := heard.result()
