@@ -52,7 +52,7 @@ func TestDashboardPrintsItsAddressAndOpensIt(t *testing.T) {
 	}{
 		{"dashboard", "the page reads, with your rights; Ctrl-C ends it\nkeep the address to yourself", true},
 		{"dashboard --read-only=false", "the page reads and acts, with your rights", true},
-		{"dashboard --open=false --lang=zh", "页面只读取，使用你的权限", false},
+		{"dashboard --open=false --lang=zh", "页面只读取，使用您的权限", false},
 	} {
 		g := NewWithT(t)
 		b := newBench(t)

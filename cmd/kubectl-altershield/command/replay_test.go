@@ -65,7 +65,7 @@ pods   PodHealth  - Skipped  NotStored  the past status of pods is not stored
 no check of builtin would have failed
 `))
 	g.Expect(b.run("replay", "deployment/web", "--policy", podsPolicy(t)).expects(g, command.OK)).To(HavePrefix("shop/web  release 4  "), "the present release")
-	g.Expect(b.run("replay", "web", "--policy", podsPolicy(t), "--lang=zh").expects(g, command.OK)).To(ContainSubstring("\nbuiltin 的检测都不会判为不通过\n"))
+	g.Expect(b.run("replay", "web", "--policy", podsPolicy(t), "--lang=zh").expects(g, command.OK)).To(ContainSubstring("\nbuiltin 的检查都不会判为不通过\n"))
 	g.Expect(b.run("replay", "web", "--policy", podsPolicy(t), "-o", "name").expects(g, command.OK)).To(BeEmpty())
 }
 

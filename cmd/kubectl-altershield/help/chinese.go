@@ -26,20 +26,20 @@ func chinese() map[string]Texts {
 		Short: "查看和操控变更管控下的发布",
 		Long: `查看和操控 Kubernetes 工作负载的发布，它们处于 AlterShield Operator 的变更管控之下。
 
-工作负载写作 NAME、KIND/NAME 或 NAMESPACE/NAME：web、statefulset/web、shop/web。管控下的每个类型都可由其记录得知。
+工作负载写作 NAME、KIND/NAME 或 NAMESPACE/NAME：web、statefulset/web、shop/web。管控下的每个种类都可由其记录得知。
 读取需要角色 view；您无权读取的部分会被指出并略去。`,
 		Flags: map[string]string{
 			"kubeconfig":         "kubeconfig 文件的路径。",
 			"context":            "kubeconfig 中的上下文。",
 			"namespace":          "命名空间；默认是上下文的命名空间。",
-			"as":                 "要模拟的用户。",
-			"as-group":           "要模拟的用户组；可以重复。",
+			"as":                 "要伪装成的用户。",
+			"as-group":           "要伪装成的用户组；可以重复。",
 			"request-timeout":    "一个请求最长等待多久；0 表示不限。",
 			"output":             "格式：table、wide、json、yaml、name 或 jsonpath=TEMPLATE。",
 			"color":              "颜色：auto、always 或 never。",
 			"lang":               "语言：en 或 zh；默认取自 ALTERSHIELD_LANG、LC_ALL 或 LANG。",
 			"all-namespaces":     "列出所有命名空间。",
-			"dry-run":            "client 只显示会请求什么；server 让 API server 检查它，而不产生影响。",
+			"dry-run":            "client 只显示会请求什么；server 让 API Server 检查它，而不产生影响。",
 			"yes":                "不询问。",
 			"help":               "显示帮助。",
 			"reason":             "理由；保留在工作负载的注解和发布的记录中。",
@@ -74,7 +74,7 @@ func chineseReading() map[string]Texts {
 		"why": {
 			Short: "说明工作负载为何已暂停、被拒绝或缓慢，或者一个清单会不会被放行",
 			Long: `说明工作负载为何已暂停、被拒绝、停住或缓慢，以及您可以做什么。
-加 -f 则询问 API server 这个清单会怎样：把 kubectl apply 的请求作为服务端 dry run 发出，
+加 -f 则询问 API Server 这个清单会怎样：把 kubectl apply 的请求作为服务端 dry run 发出，
 每个 Webhook 和策略都会作答，而什么都不改变。会被拦截时，退出码为 4。`,
 			Flags: map[string]string{"server-side": "按 kubectl apply --server-side 询问。"},
 		},
@@ -86,7 +86,7 @@ func chineseReading() map[string]Texts {
 			Short: "比较历次发布的内容，或一个清单与当前发布的内容",
 			Long: `比较工作负载当前的内容与之前一次发布的内容（默认是此前最近一次已验证的），或者比较两次发布。
 已验证发布的内容会保留；其余的只知道它们变更了什么。可能是机密的值不显示，除非用 --full 要求显示有差异的 YAML 行。
-加 -f 则用 dry run 询问 API server 这个清单会改变什么；会被拦截时，退出码为 4。`,
+加 -f 则用 dry run 询问 API Server 这个清单会改变什么；会被拦截时，退出码为 4。`,
 			Flags: map[string]string{"full": "显示有差异的 YAML 行，其中的值可能是机密。", "yes": "与 --full 一起：不询问。"},
 		},
 		"events": {
@@ -159,9 +159,9 @@ kubectl 用 PATH 中名为 kubectl_complete-altershield 的程序补全“kubect
 		},
 		"replay": {
 			Short: "显示一个策略对过去的发布会怎么说",
-			Long: `对过去的一次发布，把 VerificationPolicy 中查看指标的检测逐次重做一遍，代码与 Operator 相同，数据来自指标源中的存量。只读取，不改变任何东西。
+			Long: `对过去的一次发布，把 VerificationPolicy 中查看指标的检查逐次重做一遍，代码与 Operator 相同，数据来自指标源中的存量。只读取，不改变任何东西。
 不加 --release 时是当前发布；加 --from、--to 和 --new-pods 则是任意一段过去，如同名字匹配的 Pod 在那时发布。
-需要读取 VerificationSource 及其 Secret（如果有）的权限，或者 --source-url。有检测会判为不通过时，退出码为 4。`,
+需要读取 VerificationSource 及其 Secret（如果有）的权限，或者 --source-url。有检查会判为不通过时，退出码为 4。`,
 			Flags: map[string]string{
 				"policy": "VerificationPolicy 所在的文件。", "release": "发布的序号；默认是当前发布。",
 				"from": "没有记录的发布开始的时间，例如 2026-01-31T10:00:00Z。", "to": "观察到何时。", "new-pods": "其 Pod 名字的正则表达式。",

@@ -22,7 +22,7 @@ func chineseActing() map[string]Texts {
 		"rollback": {
 			Short: "请 Operator 回到一个已验证的版本",
 			Long: `请 Operator 回到一个已验证的版本，默认是最近一个。先显示会改变什么，再询问您。
-Operator 由此做一次发布，与其他发布一样检测；被放弃的版本在一天内会被拒绝。
+Operator 由此做一次发布，与其他发布一样检测；被放弃的版本会被隔离一天。
 使用 --park 时模板不变：滚动被停住的 StatefulSet 的 Pod 恢复原样。`,
 			Flags: map[string]string{"to": "要回到的发布或版本。", "park": "只让 StatefulSet 的 Pod 恢复原样。"},
 		},
@@ -47,18 +47,18 @@ resume 无法还原的字段不会被覆盖。`,
 		},
 		"go-on": {
 			Short: "让分步的发布继续到下一步",
-			Long: `让分步的发布继续到某一步（默认是下一步），或到全部 Pod。它越过之前步骤的检测、观察时间和期限，
-但不越过缺少的审批，也不越过失败。发布的记录显示是谁要求的。`,
+			Long: `让分步的发布继续到某一步（默认是下一步），或到全部 Pod。它越过之前步骤的检测、soak 和期限，
+但不越过缺少的批准，也不越过失败。发布的记录显示是谁要求的。`,
 		},
 		"approve": {
 			Short: "批准工作负载的发布",
-			Long: `为需要审批的步骤批准工作负载当前的发布：以您的名字创建一个 ChangeApproval。发布者不能批准自己的发布。
+			Long: `为需要批准的步骤批准工作负载当前的发布：以您的名字创建一个 ChangeApproval。发布者不能批准自己的发布。
 步骤开始之前，删除这个 ChangeApproval 即撤回批准。`,
 			Flags: map[string]string{"reason": "理由；保留在 ChangeApproval 中。"},
 		},
 		"deny": {
-			Short: "不让工作负载的发布进入下一个需要审批的步骤",
-			Long: `不让工作负载当前的发布进入下一个需要审批的步骤：以您的名字创建一个决定为 Deny 的 ChangeApproval。
+			Short: "不让工作负载的发布进入下一个需要批准的步骤",
+			Long: `不让工作负载当前的发布进入下一个需要批准的步骤：以您的名字创建一个决定为 Deny 的 ChangeApproval。
 删除它，发布即继续。`,
 			Flags: map[string]string{"reason": "理由；保留在 ChangeApproval 中。"},
 		},
@@ -82,25 +82,25 @@ resume 无法还原的字段不会被覆盖。`,
 默认扣住发布：它们会被放行，冻结结束时才开始。`,
 			Flags: map[string]string{
 				"for": "最长持续多久，从 1m 到 168h。", "action": "如何处理发布：Park、Deny 或 Warn。",
-				"running": "如何处理正在进行的发布：Finish 或 Hold。", "reason": "理由；保留在 ChangeFreeze 中。",
+				"running": "如何处理正在进行的发布：Finish 或 Hold。", "reason": "理由；会告诉发布被冻结的人。",
 			},
 		},
 		"freeze unlock": {
-			Short: "结束一个事故锁",
-			Long:  "结束一个事故锁：删除它的 ChangeFreeze，被它扣住的发布开始。按日历的冻结请用 kubectl 处理。",
+			Short: "结束一个故障锁",
+			Long:  "结束一个故障锁：删除它的 ChangeFreeze，被它扣住的发布开始。按日历的冻结请用 kubectl 处理。",
 		},
 		"break-glass": {
 			Short: "让工作负载的发布在一段时间内越过阻拦",
-			Long: `让工作负载接下来的发布越过阻拦：Freeze 越过 ChangeFreeze，Suspension 越过暂停或隔离，Approval 越过步骤所需的审批，Pace 越过所有步骤。
-以您的名字创建一个 BreakGlass，其中保留谁为何使用了它。已被扣住的发布随后用 resume --override 继续。`,
+			Long: `让工作负载接下来的发布越过阻拦：Freeze 越过 ChangeFreeze，Suspension 越过暂停或隔离，Approval 越过步骤所需的批准，Pace 越过所有步骤。
+以您的名字创建一个 BreakGlass，其中保留谁用它发布了什么。已被扣住的发布随后用 resume --override 继续。`,
 			Flags: map[string]string{
 				"override": "发布越过什么：Freeze、Suspension、Approval、Pace；可以重复。", "for": "允许多久，从 1m 到 24h。", "uses": "允许多少次发布。",
 				"reason": "理由；保留在 BreakGlass 中。",
 			},
 		},
 		"settings": {
-			Short: "列出 Operator 的设置，或修改其中一个",
-			Long: `列出 Operator 的设置（OpsConfigInfo）及其生效的值，没有生效的说明原因。加上值则修改一个：on 和 off 保持内容不变，
+			Short: "列出 Operator 的配置，或修改其中一个",
+			Long: `列出 Operator 的配置（OpsConfigInfo）及其生效的值，没有生效的说明原因。加上值则修改一个：on 和 off 保持内容不变，
 其他值把它打开。无需重启即可生效。`,
 		},
 	}

@@ -41,7 +41,7 @@ func exits() []exit {
 		{3, "there is a problem", "有问题", []string{"doctor"}},
 		{3, "with --verify: a record is missing or was edited", "加 --verify：有记录缺失或被修改过", []string{"export"}},
 		{4, "it would be denied", "会被拦截", []string{"why", "diff", "repair", "kind test", "--dry-run"}},
-		{4, "a check would have failed", "有检测会判为不通过", []string{"replay"}},
+		{4, "a check would have failed", "有检查会判为不通过", []string{"replay"}},
 		{10, "suspended", "已暂停", []string{"wait"}},
 		{11, "rolled back", "已回滚", []string{"wait"}},
 		{12, "superseded by another release", "已被另一次发布取代", []string{"wait"}},

@@ -29,6 +29,6 @@ func TestDashboard(t *testing.T) {
 	g.Expect(render.Dashboard("http://127.0.0.1:1/#k", true, style)).To(Equal(
 		"http://127.0.0.1:1/#k\nthe page reads, with your rights; Ctrl-C ends it\nkeep the address to yourself: whoever has it has your rights\n"))
 	g.Expect(render.Dashboard("http://127.0.0.1:1/#k", false, render.Style{Language: "zh"})).To(Equal(
-		"http://127.0.0.1:1/#k\n页面读取并操作，使用你的权限；按 Ctrl-C 结束\n请勿泄露此地址：得到它的人就有你的权限\n"))
+		"http://127.0.0.1:1/#k\n页面读取并操作，使用您的权限；按 Ctrl-C 结束\n请勿泄露此地址：得到它的人就有您的权限\n"))
 	g.Expect(render.DashboardIdle(style)).To(Equal("there was no call for an hour: the page has ended\n"))
 }

@@ -235,7 +235,7 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 			"批准 shop/web 的发布 7 491e30c（由 alice）\n"},
 		"deny": {view.Request{Kind: "DenyRequest", Workload: "web", Object: "changeapproval/web-7x2kq", From: at},
 			"shop/web at release 7 491e30c by ? is denied its next step that needs approvals\n", "denied; kubectl delete changeapproval/web-7x2kq -n shop withdraws it\n",
-			"拒绝 shop/web 的发布 7 491e30c（由 ?）进入下一个需要批准的步骤\n"},
+			"否决 shop/web 的发布 7 491e30c（由 ?）进入下一个需要批准的步骤\n"},
 		"lock": {view.Request{Kind: "FreezeLockRequest", Object: "changefreeze/inc-99", Changes: []string{"workloads: all"}, Reason: "INC-99"},
 			"the releases of namespace shop are frozen from now on\n  workloads: all\n  reason    INC-99\n", "frozen; kubectl altershield freeze unlock inc-99 -n shop ends it\n",
 			"命名空间 shop 的发布从现在起冻结\n  workloads: all\n  理由      INC-99\n"},

@@ -18,7 +18,7 @@ export const zh: Dictionary = {
   unknown: "没有这个视图。", back: "回到概览", notFound: "这个工作负载尚无发布记录。",
 
   noKey: "此页面需要运行中的插件的密钥。请运行 kubectl altershield dashboard 并打开它打印的地址。",
-  spent: "这个地址只能打开一次，而且已被打开过。请打开 kubectl altershield dashboard 打印的地址。如果打开它的不是你，请按 Ctrl-C 结束 kubectl altershield dashboard，并加 --open=false 重新启动。",
+  spent: "这个地址只能打开一次，而且已被打开过。请打开 kubectl altershield dashboard 打印的地址。如果打开它的不是您，请按 Ctrl-C 结束 kubectl altershield dashboard，并加 --open=false 重新启动。",
   expired: "这个地址只在一分钟内有效。请打开 kubectl altershield dashboard 打印的地址。",
   refused: (why) => `插件拒绝了实时列表：${why}`,
   stale: (at) => `实时数据已中断：数据截至 ${at}。`, staleNever: "无法连接插件。", retryIn: (time) => `${time} 后重试。`, retryNow: "立即连接",
@@ -46,7 +46,7 @@ export const zh: Dictionary = {
   took: "用时", what: "内容", kept: "已保留", current: "当前", repair: "修复发布", observed: "仅观察", rollbackOf: (n) => `发布 ${n} 的回滚`,
   refusedUntil: (at) => `隔离至 ${at}`, events: "Event", time: "时间", object: "对象", count: "次数", policies: "策略与冻结", does: "作用", because: "依据",
   next: "可以做什么", may: "您有权限", mayNot: (right) => `您无权限：需要 ${right}`, mayUnknown: "",
-  ways: { repair: "修复：发布更正", rollback: "回滚", withdraw: "撤回错误的结论", park: "停放：Pod 恢复原样", approve: "由作者以外的用户批准下一步", resume: "恢复", breakglass: "紧急情况下用 BreakGlass 放行" }, toRelease: (n) => `到发布 ${n}`, failures: "未通过的 Pod", pod: "Pod",
+  ways: { repair: "修复：发布更正", rollback: "回滚", withdraw: "撤回错误的结论", park: "停放：Pod 恢复原样", approve: "由发布者以外的用户批准下一步", resume: "恢复", breakglass: "紧急情况下用 BreakGlass 放行" }, toRelease: (n) => `到发布 ${n}`, failures: "未通过的 Pod", pod: "Pod",
   replicas: (wanted, ready, updated) => `期望 ${wanted} · 就绪 ${ready} · 新 ${updated}`, held: "滚动已被 Operator 停住", paused: "用户已暂停滚动",
   noChanges: "没有已知的内容变更。", noEvents: "没有 Event；Event 只保留一小时。", noPolicies: "没有相关的策略或冻结。", noVerdicts: "尚无批次。", noPods: "尚无这次发布的 Pod。",
   compare: "比较", compareWith: (from, to) => `比较 ${from} 与 ${to}`, left1: "从", right1: "到", same: "没有差异。", hidden: "可能是机密的值不显示。",
@@ -64,11 +64,11 @@ export const zh: Dictionary = {
   results: { OK: "正常", Note: "提示", Problem: "问题", Unknown: "未知" },
 
   verbs: {
-    rollback: "回滚…", "go-on": "继续…", approve: "批准…", deny: "拒绝…", hold: "暂停…", resume: "恢复…", verdict: "更正结论…", "break-glass": "紧急放行…",
+    rollback: "回滚…", "go-on": "继续…", approve: "批准…", deny: "否决…", hold: "暂停…", resume: "恢复…", verdict: "更正结论…", "break-glass": "紧急放行…",
     "freeze-lock": "冻结发布…", "freeze-unlock": "结束冻结…",
   },
   asks: {
-    rollback: "回到已验证的版本", "go-on": "让发布继续", approve: "批准这次发布", deny: "拒绝这次发布", hold: "暂停滚动", resume: "让滚动继续",
+    rollback: "回到已验证的版本", "go-on": "让发布继续", approve: "批准这次发布", deny: "否决这次发布", hold: "暂停滚动", resume: "让滚动继续",
     verdict: "更正一个批次的结论", "break-glass": "让下一次发布越过阻拦", "freeze-lock": "从现在起冻结发布", "freeze-unlock": "结束冻结",
   },
   fields: { to: "回到哪次发布", step: "步骤", changePod: "批次", pod: "Pod，或全部", verdict: "结论", lock: "冻结的名称", for: "时长", override: "可以越过什么", reason: "理由" },
