@@ -111,7 +111,7 @@ func chinese() words {
 			appv1alpha1.NotifyFreezeEnded:      "冻结已结束",
 			appv1alpha1.NotifyBatchChecked:     "第 %d 批已通过检测",
 			appv1alpha1.NotifyApprovalGiven:    "获得一次批准",
-			appv1alpha1.NotifyApprovalDenied:   "被审批者拒绝",
+			appv1alpha1.NotifyApprovalDenied:   "被批准人否决了下一步",
 			appv1alpha1.NotifyDeleted:          "因工作负载被删除而结束",
 		},
 		free: "不再失败", failedBatch: "第 %d 批未通过检测", prolonged: "冻结已延长至 %s", numbered: "发布 %d %s", digest: "%d 条消息", late: "%d 条未能及时送达的消息", more: "另有 %d 项",
