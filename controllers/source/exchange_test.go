@@ -18,11 +18,13 @@ package source
 
 import (
 	"compress/gzip"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -327,4 +329,29 @@ func TestReaderConfinesQueriesToTheNamespace(t *testing.T) {
 		g.Expect(kindOf(err)).To(BeEquivalentTo("BadQuery"))
 		g.Expect(queries).To(HaveLen(1), "what can't be parsed isn't sent")
 	}
+}
+
+func TestExchangeLeavesAConnectionThatNoLongerAnswers(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var first atomic.Value
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if first.CompareAndSwap(nil, request.RemoteAddr) || first.Load() != request.RemoteAddr {
+			says(200, one)(writer, request)
+			return
+		}
+		_, _ = io.Copy(io.Discard, request.Body) // else the server doesn't notice that the client leaves
+		cancel()
+		<-request.Context().Done()
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	sources, object := newSources(t), define(server.URL, func(s *appv1alpha1.VerificationSourceSpec) { s.TLS = &appv1alpha1.SourceTLS{CABundle: authority} })
+	g.Expect(look(t, sources, object)).To(Succeed())
+	_, err := sources.Look(ctx, object)
+	g.Expect(err).To(MatchError(context.Canceled))
+	g.Expect(look(t, sources, object)).To(Succeed())
 }

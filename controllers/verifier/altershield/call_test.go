@@ -18,11 +18,14 @@ package altershield_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +142,37 @@ func TestOpenUsesAConnectionAgain(t *testing.T) {
 	for _, sent := range server.arrivals {
 		g.Expect(sent.RemoteAddr).To(Equal(connection))
 	}
+}
+
+func TestOpenLeavesAConnectionThatNoLongerAnswers(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var first atomic.Value
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if first.CompareAndSwap(nil, request.RemoteAddr) || first.Load() != request.RemoteAddr {
+			_, _ = writer.Write([]byte(opened))
+			return
+		}
+		_, _ = io.Copy(io.Discard, request.Body) // else the server doesn't notice that the client leaves
+		cancel()
+		<-request.Context().Done()
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	config := configFor(t, server.URL)
+	config.Timeout = 5 * time.Second
+	operator := newOperator(t, config)
+	authority := x509.NewCertPool()
+	authority.AddCert(server.Certificate())
+	operator.Trust(authority)
+	_, err := operator.Open(t.Context(), release())
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = operator.Open(ctx, release())
+	g.Expect(err).To(MatchError(context.Canceled))
+	_, err = operator.Open(t.Context(), release())
+	g.Expect(err).NotTo(HaveOccurred())
 }
 
 func TestErrorReadsTheSameForTheSameCause(t *testing.T) {

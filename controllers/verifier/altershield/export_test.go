@@ -16,7 +16,16 @@ limitations under the License.
 
 package altershield
 
-import "net/http"
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+)
 
 // Through makes the client use a transport, for tests without a network.
 func (c *Client) Through(transport http.RoundTripper) { c.http.Transport = transport }
+
+// Trust makes the client trust an authority.
+func (c *Client) Trust(authority *x509.CertPool) {
+	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}
+}
