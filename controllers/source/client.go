@@ -22,7 +22,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/textproto"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
@@ -88,9 +90,21 @@ func ExplainRedacted(fault error, late string, redact func(string) string) strin
 	} else if broken, ok := errors.AsType[*net.OpError](fault); ok {
 		message = fmt.Sprintf("%s: %s", broken.Op, broken.Err)
 	} else if asked, ok := errors.AsType[*url.Error](fault); ok {
-		message = asked.Err.Error()
+		message = unquoted(asked.Err)
 	}
 	return oneline.Of(redact(message), maxMessage)
+}
+
+// unquoted returns the message of an error without what a server sent: package http quotes what it can't read, and repeats a line of a header as it is.
+func unquoted(err error) string {
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return "the answer has a malformed header"
+	}
+	message := err.Error()
+	if strings.HasPrefix(message, "net/http: HTTP/1.x transport connection broken: ") || strings.HasPrefix(message, "failed to parse Location header ") {
+		message, _, _ = strings.Cut(message, ` "`)
+	}
+	return message
 }
 
 // NoAnswer returns the message that something gave no answer within a time, with the error of the last try if there is one. Such an error is one of

@@ -355,3 +355,31 @@ func TestExchangeLeavesAConnectionThatNoLongerAnswers(t *testing.T) {
 	g.Expect(err).To(MatchError(context.Canceled))
 	g.Expect(look(t, sources, object)).To(Succeed())
 }
+
+// talks starts a server that answers with a text, whatever it is asked, and returns its address.
+func talks(t *testing.T, text string) string {
+	t.Helper()
+	return serve(t, func(writer http.ResponseWriter, _ *http.Request) {
+		connection, _, err := http.NewResponseController(writer).Hijack()
+		if err != nil {
+			t.Errorf("taking the connection: %v", err)
+			return
+		}
+		_, _ = connection.Write([]byte(text))
+		_ = connection.Close()
+	})
+}
+
+func TestLookShowsNothingOfAnAnswerThatIsNoHTTP(t *testing.T) {
+	for text, expected := range map[string]string{
+		"SSH-2.0-secret\r\n":                                                          "net/http: HTTP/1.x transport connection broken: malformed HTTP response",
+		"HTTP/1.1 secret\r\n\r\n":                                                     "net/http: HTTP/1.x transport connection broken: malformed HTTP status code",
+		"HTTP/1.1 200 OK\r\nsecret\r\n\r\n":                                           "the answer has a malformed header",
+		"HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n":                           "net/http: HTTP/1.x transport connection broken: bad Content-Length",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: secret\r\n\r\n":                        "net/http: HTTP/1.x transport connection broken: unsupported transfer encoding:",
+		"HTTP/1.1 302 Found\r\nLocation: http://[secret\r\nContent-Length: 0\r\n\r\n": "failed to parse Location header",
+	} {
+		failure := look(t, newSources(t), define(talks(t, text)))
+		NewWithT(t).Expect(string(failure.Kind) + " " + failure.Message).To(Equal("SourceUnavailable " + expected))
+	}
+}
