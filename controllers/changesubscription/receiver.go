@@ -88,6 +88,9 @@ func (r *Reconciler) newReceiver(sink *appv1alpha1.SubscriptionSink, data map[st
 	if err != nil || address.Scheme != "https" || address.Host == "" || address.User != nil || address.Fragment != "" {
 		return nil, badSecret(sink, "the key url must be an address with https and a host, and without user info and fragment")
 	}
+	if _, err := url.ParseQuery(address.RawQuery); err != nil { // it would be sent without what can't be read
+		return nil, badSecret(sink, "the key url has a query with a semicolon, or with a % that escapes nothing")
+	}
 	if err := encode.Check(sink.Type, secret); err != nil {
 		return nil, badSecret(sink, "the key secret "+err.Error())
 	}

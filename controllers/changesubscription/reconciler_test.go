@@ -139,6 +139,7 @@ func TestReconcileShowsWhatIsWrongWithASubscription(t *testing.T) {
 		"no Secret":    {func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.SecretRef.Name = "gone" }, robot.secret(), "False BadSecret: spec.sink.secretRef: Secret gone: there is no such Secret in the namespace of the operator", 60},
 		"http":         {nil, secret(func(d map[string][]byte) { d["url"] = []byte("http://a") }), address, 60},
 		"user info":    {nil, secret(func(d map[string][]byte) { d["url"] = []byte("https://a:b@c") }), address, 60},
+		"a semicolon":  {nil, secret(func(d map[string][]byte) { d["url"] = []byte("https://a?key=b;c") }), "False BadSecret: spec.sink.secretRef: Secret robot: the key url has a query with a semicolon, or with a % that escapes nothing", 60},
 		"no address":   {nil, secret(func(d map[string][]byte) { delete(d, "url") }), address, 60},
 		"a weak key":   {func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.Type = "Plain" }, robot.secret(), "False BadSecret: spec.sink.secretRef: Secret robot: the key secret has less than 24 bytes", 60},
 		"no authority": {func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.CABundle = "a" }, robot.secret(), "False Invalid: spec.sink.caBundle: there is no certificate in PEM", 60},
