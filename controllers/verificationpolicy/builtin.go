@@ -30,7 +30,7 @@ import (
 )
 
 // Creates the policy that the operator comes with.
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=verificationpolicies,verbs=create
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=verificationpolicies,verbs=create,namespace=system
 // Finds out whether that policy was created before, and remembers that it was.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=altershieldoperator-kinds-mutating-webhook-configuration,verbs=get;update
 

@@ -17,6 +17,7 @@ limitations under the License.
 package config
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -40,6 +41,17 @@ func TestRolesHaveNoPermissionThatGivesFurtherOnes(t *testing.T) {
 				if kind == "ClusterRole" {
 					g.Expect(rule.Resources).NotTo(ContainElement(BeElementOf("secrets", "configmaps")), o.GetName())
 				}
+			}
+		}
+	}
+}
+
+// Settings and the policy `builtin` are created in the operator's namespace alone.
+func TestClusterRolesCreateNothingThatBelongsToTheOperatorsNamespace(t *testing.T) {
+	for _, o := range ofKind(shipped(t, "default"), "ClusterRole") {
+		for _, rule := range as[rbacv1.ClusterRole](t, withoutKind(o)).Rules {
+			if slices.Contains(rule.Verbs, "create") {
+				NewWithT(t).Expect(rule.Resources).NotTo(ContainElement(BeElementOf("opsconfiginfoes", "verificationpolicies")), o.GetName())
 			}
 		}
 	}
