@@ -77,6 +77,7 @@ func effects() map[string]effect {
 		"server.tokenSecret.key":  {server("server.tokenSecret.key=t"), managerDeployment, args + "[6]", "--altershield-token-file=/var/run/secrets/altershield/t"},
 		"callback.tlsSecret":      {[]string{"callback.tlsSecret=tls"}, managerDeployment, pod + ".volumes[1].secret.secretName", "tls"},
 		"webhook.certificate":     {[]string{"webhook.certificate=cert-manager"}, "Secret webhook-server-cert", "", noObject},
+		"webhook.port":            {[]string{"webhook.port=10250"}, managerDeployment, manager + ".ports[0]", `{"containerPort":10250,"name":"webhook"}`},
 		"webhook.failurePolicy": {[]string{"webhook.failurePolicy=Ignore"}, "MutatingWebhookConfiguration altershieldoperator-mutating-webhook-configuration",
 			".webhooks[0].failurePolicy", "Ignore"},
 		"crds.enabled":          {[]string{"crds.enabled=false"}, "CustomResourceDefinition changepods.app.ops.cloud.alipay.com", "", noObject},
@@ -144,6 +145,13 @@ func TestPodDisruptionBudgetIsLeftOutOfASingleReplica(t *testing.T) {
 	g.Expect(render(t, "altershieldoperator-system", "replicas=1")).NotTo(HaveKey(budget))
 }
 
+func TestManagerServesTheWebhooksAtThePortOfItsContainer(t *testing.T) {
+	inRepository(t)
+	g := NewWithT(t)
+	rendered := render(t, "altershieldoperator-system", "webhook.port=10250")
+	g.Expect(at(g, rendered[managerDeployment], manager+".args")).To(ContainSubstring(`"--webhook-port=10250"`))
+}
+
 func TestPodLabelsCannotTakeThePodsFromTheirServices(t *testing.T) {
 	inRepository(t)
 	g := NewWithT(t)
@@ -179,6 +187,8 @@ func TestValuesThatAreBadAreRefused(t *testing.T) {
 		"server.tokenSecret.key=a/b":     "at '/server/tokenSecret/key'",
 		"callback.tlsSecret=My Secret":   "at '/callback/tlsSecret'",
 		"webhook.certificate=mine":       "at '/webhook/certificate': value must be one of 'self', 'cert-manager'",
+		"webhook.port=0":                 "at '/webhook/port': minimum: got 0, want 1",
+		"webhook.port=8080":              "at '/webhook/port': 'not' failed",
 		"webhook.failurePolicy=fail":     "at '/webhook/failurePolicy': value must be one of 'Fail', 'Ignore'",
 		"crds.enabled=maybe":             "at '/crds/enabled': got string, want boolean",
 		"networkPolicy.serverPort=0":     "at '/networkPolicy/serverPort': minimum: got 0, want 1",

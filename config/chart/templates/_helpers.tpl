@@ -15,6 +15,9 @@ app.kubernetes.io/part-of: altershield
 {{- if ne .Release.Namespace "altershieldoperator-system" }}
 - --namespace={{ .Release.Namespace }}
 {{- end }}
+{{- if ne (int .Values.webhook.port) 1443 }}
+- --webhook-port={{ .Values.webhook.port }}
+{{- end }}
 {{- with .Values.server }}
 {{- with .tenant }}
 - {{ printf "--altershield-tenant=%s" . | quote }}
