@@ -167,6 +167,7 @@ func TestValuesThatAreBadAreRefused(t *testing.T) {
 		"image.name=x":                   "at '/image': additional properties 'name' not allowed",
 		"image.repository=":              "at '/image/repository'",
 		"image.repository=x@sha256":      "at '/image/repository'",
+		"image.repository=h:5000/x:v1":   "at '/image/repository'",
 		"image.tag=a b":                  "at '/image/tag'",
 		"image.digest=sha256:0":          "at '/image/digest'",
 		"image.pullPolicy=Sometimes":     "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'",
