@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -120,7 +121,22 @@ func (o *options) validate() error {
 		problems = append(problems, fmt.Errorf("--pprof-bind-address %q is not on loopback: profiles show memory to everyone who reaches it; "+
 			"use 127.0.0.1:6060 and kubectl port-forward", o.pprofAddress))
 	}
-	return errors.Join(append(problems, o.traces.Validate(), o.validateServer())...)
+	return errors.Join(append(problems, o.validateAddresses(), o.traces.Validate(), o.validateServer())...)
+}
+
+// validateAddresses refuses what is no address. At an empty one the callbacks would be served on a random port.
+func (o *options) validateAddresses() error {
+	var problems []error
+	for _, address := range []struct{ flag, value string }{
+		{"--metrics-bind-address", o.metricsAddress},
+		{"--health-probe-bind-address", cmp.Or(o.healthProbeAddress, "0")}, // either turns it off
+		{"--callback-bind-address", o.callbackAddress},
+	} {
+		if _, _, err := net.SplitHostPort(address.value); err != nil && address.value != "0" {
+			problems = append(problems, fmt.Errorf("%s %q: it must be host:port or :port, or 0 to turn it off", address.flag, address.value))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // isLoopback reports whether only clients of the same pod, or of the same host, reach an address.

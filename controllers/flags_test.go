@@ -85,6 +85,17 @@ var _ = Describe("The manager's flags", func() {
 		}
 	})
 
+	It("refuse what is no address", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere",
+			"--metrics-bind-address=8089", "--health-probe-bind-address=localhost", "--callback-bind-address=").CombinedOutput()
+		Expect(err).To(MatchError("exit status 1"))
+		Expect(string(output)).To(And(
+			ContainSubstring(`--metrics-bind-address "8089": it must be host:port or :port, or 0 to turn it off`),
+			ContainSubstring(`--health-probe-bind-address "localhost": it must be host:port or :port, or 0 to turn it off`),
+			ContainSubstring(`--callback-bind-address "": it must be host:port or :port, or 0 to turn it off`),
+		))
+	})
+
 	It("refuse an address of profiles that others reach", func(ctx context.Context) {
 		for _, address := range []string{":6060", "0.0.0.0:6060", "[::]:6060", "192.0.2.1:6060", "manager:6060", "6060"} {
 			output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-secret=webhook-server-cert", "--kubeconfig=/nowhere", "--pprof-bind-address="+address).CombinedOutput()
