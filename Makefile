@@ -390,7 +390,7 @@ install: ## Install only the CRDs.
 	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
-uninstall: build ## Remove the CRDs with all ChangeWorkloads, ChangePods and OpsConfigInfos.
+uninstall: build ## Remove the CRDs with all their objects: records, settings, policies and freezes.
 	@bin/manager uninstall --records-only
 
 .PHONY: undeploy
