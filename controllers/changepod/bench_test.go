@@ -83,7 +83,8 @@ func (b *bench) restart() {
 	NewWithT(b.t).Expect(err).NotTo(HaveOccurred())
 	before := b.reconciler
 	b.reconciler = &changepod.Reconciler{
-		Client: interceptor.NewClient(testkit.Cached(b.t, b.kube), interceptor.Funcs{Get: b.get, SubResourcePatch: b.patch}), Live: b.kube,
+		Client:   interceptor.NewClient(testkit.Cached(b.t, b.kube), interceptor.Funcs{Get: b.get, SubResourcePatch: b.patch}),
+		Live:     interceptor.NewClient(b.kube, interceptor.Funcs{Get: b.get}),
 		Recorder: events.Recorder{Events: b.recorded}, Metrics: metrics, Clock: b.clock,
 	}
 	if before != nil {

@@ -114,9 +114,11 @@ func (r *Reconciler) save(
 	attempt := 0
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if attempt++; attempt > 1 {
-			if err := r.newest.GetLive(ctx, client.ObjectKeyFromObject(changePod), changePod); err != nil {
+			var current appv1alpha1.ChangePod // a failed read empties it, and what is remembered of the batch goes by its key
+			if err := r.newest.GetLive(ctx, client.ObjectKeyFromObject(changePod), &current); err != nil {
 				return err
 			}
+			*changePod = current
 		}
 		status := next(changePod)
 		if equality.Semantic.DeepEqual(changePod.Status, status) {

@@ -276,6 +276,22 @@ func TestReconcileBeginsNoSecondCheckWhereOnlyTheFirstOneCouldNotBeSaved(t *test
 	g.Expect(b.read().Status.ChangePodID).To(Equal("node-1"))
 }
 
+func TestReconcileBeginsNoSecondCheckWhereTheBatchCouldNotBeReadAfterAConflict(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, "Open")
+	b.meanwhile = func() {
+		b.write(func(status *appv1alpha1.ChangePodStatus) { status.UpdateTimeUnix++ })
+		b.readFails = errors.New("the API server is restarting")
+	}
+	_, err := b.reconcile()
+	g.Expect(err).To(MatchError("writing the status of ChangePod " + b.batch.String() + ": the API server is restarting"))
+	g.Expect(b.server.Calls()).To(Equal([]string{testkit.BeginCheck}))
+	_, err = b.reconcile()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.server.Calls()).To(BeEmpty())
+	g.Expect(b.read().Status.ChangePodID).To(Equal("node-1"))
+}
+
 // Under a new leader a batch is past its deadline at its first call.
 func TestReconcileGivesNoCheckUpWhereOnlyItsAcceptanceCouldNotBeSaved(t *testing.T) {
 	lead := func(b *bench) { b.clock.SetTime(b.clock.Now().Add(time.Hour)); b.restart() }
