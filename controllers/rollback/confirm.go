@@ -18,15 +18,13 @@ package rollback
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
@@ -66,19 +64,14 @@ func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (st
 
 // pods returns the pods of a revision from the API server as the cache would hold them.
 func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Revision) ([]corev1.Pod, error) {
-	var list corev1.PodList
-	version := client.MatchingLabels{appv1alpha1.LabelVersion: revision.Version}
-	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), version); err != nil {
-		return nil, fmt.Errorf("listing the pods with version %s in namespace %s: %w", revision.Version, namespace, err)
-	}
+	found, err := index.LivePodsOfVersion(ctx, r.Live, namespace, revision.Version)
 	var pods []corev1.Pod
-	for i := range list.Items {
-		pod := &list.Items[i]
-		if revision.Pods.Match(pod) {
-			pods = append(pods, *scope.SlimPod(pod))
+	for i := range found {
+		if revision.Pods.Match(&found[i]) {
+			pods = append(pods, *scope.SlimPod(&found[i]))
 		}
 	}
-	return pods, nil
+	return pods, err
 }
 
 // excused returns the times until which pods do not count. It ends at the first pod that counts: one is enough for a rollback.

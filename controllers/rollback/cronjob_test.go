@@ -90,7 +90,7 @@ func TestRollBackOfACronJobNeedsAKeptRelease(t *testing.T) {
 	} {
 		g, asked := NewWithT(t), request(reason, "")
 		asked.Kind, asked.Workload.Name = cronjob.Kind{}, "backup"
-		b := newBench(t, nil, append(stuckBackup(), verifiedOf("c-1", verifiedBackup))...)
+		b := newBench(t, nil, append(stuckBackup(), verifiedOf("cronjobs.backup", "c-1", verifiedBackup))...)
 		_, err := b.RollBack(t.Context(), asked)
 		var obstacle *rollback.Obstacle
 		g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)

@@ -60,8 +60,9 @@ func keptContent(record, version, uid, data string) *unstructured.Unstructured {
 		"data": %s}`, record, version, record, version, uid, data))
 }
 
-func verifiedOf(uid, version string) *appv1alpha1.ChangeWorkload {
+func verifiedOf(name, uid, version string) *appv1alpha1.ChangeWorkload {
 	record := workload(version, "Success", 1)
+	record.Labels = map[string]string{appv1alpha1.LabelWorkload: name}
 	record.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(uid), Controller: ptr.To(true)}}
 	return record
 }
@@ -76,7 +77,7 @@ func quoted(text string) string {
 
 func TestRollBackRestoresTheContentOfADeclaredKind(t *testing.T) {
 	g, kind := NewWithT(t), kinds.Sample(t, "../..", "leaderworkerset", "leaderworkersets")
-	b := newBench(t, nil, optedIn(), group(), testkit.ControlledKind("leaderworkersets.leaderworkerset.x-k8s.io", "Enforce"), verifiedOf("l-1", versionOfGroup),
+	b := newBench(t, nil, optedIn(), group(), testkit.ControlledKind("leaderworkersets.leaderworkerset.x-k8s.io", "Enforce"), verifiedOf("leaderworkersets.llm", "l-1", versionOfGroup),
 		keptContent("leaderworkersets.llm", versionOfGroup, "l-1", `{
 			"content": {
 				"/spec/leaderWorkerTemplate/leaderTemplate": {"spec": {"containers": [{"name": "vllm", "image": "vllm:1"}]}},
@@ -121,7 +122,7 @@ func TestRollBackNeedsTheElementsOfTheEarlierRelease(t *testing.T) {
 	ray := decode(`{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"namespace": "default", "name": "ray", "uid": "r-1",
 			"labels": {"altershield.defense.antgroup.com/suspend": "1795255200", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"}, "annotations": {"altershield.defense.antgroup.com/release": "2"}},
 		"spec": {"headGroupSpec": {"template": {"spec": {"nodeName": "a"}}}, "workerGroupSpecs": []}}`)
-	b := newBench(t, nil, optedIn(), ray, testkit.ControlledKind("rayclusters.ray.io", "Enforce"), verifiedOf("r-1", version),
+	b := newBench(t, nil, optedIn(), ray, testkit.ControlledKind("rayclusters.ray.io", "Enforce"), verifiedOf("rayclusters.ray", "r-1", version),
 		keptContent("rayclusters.ray", version, "r-1", `{"content": {"/spec/headGroupSpec/template": {"spec": {}}, "/spec/workerGroupSpecs/0/template": {"spec": {}}}}`))
 	asked := rollback.Request{Kind: kind, Workload: client.ObjectKey{Namespace: "default", Name: "ray"}, Reason: "PodsFailed"}
 	_, err := b.RollBack(t.Context(), asked)

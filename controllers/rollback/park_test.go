@@ -121,8 +121,9 @@ func dbObjects(texts string) []client.Object {
 }
 
 // recordOfDB is the record of a version of db in a phase.
-func recordOfDB(version, phase string) client.Object {
+func recordOfDB(version, phase string) *appv1alpha1.ChangeWorkload {
 	record := workload(version, phase, 1)
+	record.Labels = map[string]string{appv1alpha1.LabelWorkload: "statefulsets.db"}
 	record.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "s-1", Controller: ptr.To(true)}}
 	return record
 }
@@ -384,6 +385,15 @@ func TestDeletePodReturnsAnObstacle(t *testing.T) {
 			g.Expect(obstacle.Message).To(HaveSuffix(row.advice))
 		})
 	}
+}
+
+func TestDeletePodDeletesNoneThatComesBackWithAVersionThatFailedWhichTheCacheDoesNotShow(t *testing.T) {
+	g := NewWithT(t)
+	b := newParkBench(t, append(dbObjects("0a 1a 2b"), third(held), recordOfDB("a", "Suspend"))...)
+	b.Client = behind(b.kube, *recordOfDB("a", "Success"))
+	_, err := b.DeletePod(t.Context(), podRequest(true, false))
+	g.Expect(err).To(MatchError("the pods of statefulset db would come back with version a, which was not verified or is refused"))
+	g.Expect(b.deleted).To(BeEmpty())
 }
 
 func TestDeletePodLeavesErrorsToTheNextAttempt(t *testing.T) {

@@ -114,11 +114,11 @@ func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.
 			return false, obstacle
 		}
 	}
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+	workloads, err := index.LiveChangeWorkloadsOf(ctx, r.Live, request.Kind, object)
 	if err != nil {
 		return false, err
 	}
-	revisions, err := request.Kind.Revisions(ctx, r.Client, object)
+	revisions, err := r.History.Native(ctx, request.Kind, object)
 	if err != nil {
 		return false, err
 	}

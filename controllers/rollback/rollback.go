@@ -52,7 +52,7 @@ const maxMessage = 400
 // Roller rolls back workloads, on every replica: the guards of the patch prevent two rollbacks at once.
 type Roller struct {
 	Client client.Client
-	// Live reads from the API server: the cache holds no contents.
+	// Live reads from the API server: the cache holds no contents, and may be behind.
 	Live     client.Reader
 	History  *history.Keeper
 	Recorder events.Recorder
@@ -180,7 +180,7 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if obstacle := ObstacleOf(object, controlled && !out, request); obstacle != nil {
 		return nil, obstacle
 	}
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+	workloads, err := index.LiveChangeWorkloadsOf(ctx, r.Live, request.Kind, object)
 	if err != nil {
 		return nil, err
 	}

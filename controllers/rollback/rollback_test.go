@@ -125,9 +125,10 @@ func kept(version, image string, release int) *unstructured.Unstructured {
 
 func workload(version, phase string, release int64) *appv1alpha1.ChangeWorkload {
 	return &appv1alpha1.ChangeWorkload{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "d-1", Controller: ptr.To(true),
-		}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "sleep--x--" + version, Labels: map[string]string{"app.kubernetes.io/deployment-name": "sleep"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "d-1", Controller: ptr.To(true)}},
+		},
 		Spec:   appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: release},
 		Status: appv1alpha1.ChangeWorkloadStatus{Status: appv1alpha1.ChangeWorkloadPhase(phase), ObservedRelease: release},
 	}
@@ -163,9 +164,6 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 	}
 	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).
 		WithObjects(testkit.ControlledKind("statefulsets.apps", "Enforce"), testkit.ControlledKind("daemonsets.apps", "Enforce")).
-		WithIndex(&appv1alpha1.ChangeWorkload{}, "metadata.controller.uid", func(object client.Object) []string {
-			return []string{string(object.GetOwnerReferences()[0].UID)}
-		}).
 		WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).
 		WithIndex(&corev1.Event{}, "reason", func(object client.Object) []string { return []string{object.(*corev1.Event).Reason} }).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -471,6 +469,30 @@ func TestRollBackReturnsAnObstacle(t *testing.T) {
 			g.Expect(b.recorder.Events).To(BeEmpty())
 		})
 	}
+}
+
+// behind returns a reader whose cache has other ChangeWorkloads than the API server.
+func behind(kube client.WithWatch, cached ...appv1alpha1.ChangeWorkload) client.Client {
+	return interceptor.NewClient(kube, interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if records, ok := list.(*appv1alpha1.ChangeWorkloadList); ok {
+				records.Items = cached
+				return nil
+			}
+			return kube.List(ctx, list, options...)
+		},
+	})
+}
+
+func TestRollBackGoesToNoVersionThatFailedWhichTheCacheDoesNotShow(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, nil, sleep(), optedIn(), replicaSet("a", "good", 1, 2), workload("a", "Suspend", 1))
+	b.Client = behind(b.objects, *verified("a", 1))
+	_, err := b.RollBack(t.Context(), request("Requested", "a"))
+	g.Expect(err).To(Equal(&rollback.Obstacle{
+		Reason: "UnknownVersion", Message: `deployment sleep can't go back to version "a", which is not among its available verified versions`,
+	}))
+	g.Expect(b.patches).To(BeEmpty())
 }
 
 func TestRollBackGoesBackAllTheSame(t *testing.T) {
