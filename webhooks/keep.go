@@ -117,8 +117,8 @@ func (p *paces) restAgain(phrase string, old marks, stamped *marks) (warnings []
 // hasFailed reports whether the present release is held for a failure, or was: a user may resume it. One that waits for the end of a freeze
 // or for its first nodes is held, too.
 func (m marks) hasFailed() bool {
-	held := m.annotations[appv1alpha1.AnnotationHeld]
-	return held != "" && !strings.HasSuffix(held, appv1alpha1.HeldFirstNodes) && !m.isParked()
+	release := m.release().Number
+	return (m.isMarkedHeld() || decide.IsOverridden(m.annotations, release)) && !decide.StartsHeld(m.annotations, release)
 }
 
 // isParked reports whether the present release waits for the end of a freeze.

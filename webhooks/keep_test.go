@@ -75,6 +75,8 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 			"spec.strategy.rollingUpdate.maxUnavailable", "", map[string]any{unavailable: float64(0)}},
 		{"not a pin of a release that is held for a failure, and resumed", kind.Kind{}, all(pinned, annotation(heldKey, "2"), field(true, "paused", "spec")),
 			all(without("paused", "spec"), limits("25%", "25%")), careful(), "", "", nil},
+		{"a pin of a workload with the mark of an earlier hold", kind.Kind{}, all(pinned, annotation(heldKey, "1")), limits("25%", "25%"), careful(),
+			"spec.strategy.rollingUpdate.maxUnavailable", "", map[string]any{unavailable: float64(0)}},
 		{"not the strategy of a release that failed on its first nodes", daemonset.Kind{},
 			all(stamped(versionOf123, "2"), marked(byNodes), annotation(heldKey, "2"), updating(object{"type": "OnDelete"})),
 			updating(object{"type": "RollingUpdate"}), careful(), "", "", nil},
