@@ -19,6 +19,8 @@ package workload
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -237,6 +239,17 @@ func Field[T any](workload *unstructured.Unstructured, path ...string) T {
 		return empty
 	}
 	return field
+}
+
+// IsBehind reports whether the controller of an untyped workload has not observed its present generation. Argo Rollouts write it as a string.
+func IsBehind(object client.Object) bool {
+	untyped, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(untyped.Object, "status", "observedGeneration")
+	observed, err := strconv.ParseInt(fmt.Sprint(value), 10, 64)
+	return err == nil && observed < untyped.GetGeneration()
 }
 
 // Operation is one operation of a JSON patch (RFC 6902).

@@ -18,7 +18,6 @@ package declared
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,7 +61,7 @@ func (h health) Health(object client.Object) (workload.Health, string) {
 	}
 	switch {
 	case h.current == nil:
-		return h.usual(fields, object.GetGeneration(), object.GetDeletionTimestamp() != nil)
+		return h.usual(object)
 	case h.inProgress == nil:
 		return workload.HealthInProgress, "spec.health.current is false"
 	default:
@@ -82,14 +81,14 @@ func releaseOf(object client.Object) map[string]any {
 
 // usual evaluates the conditions and the generation as kstatus does, and the counts. Unlike kstatus, it returns Unknown for an object
 // without any of them.
-func (h health) usual(object map[string]any, generation int64, deleted bool) (workload.Health, string) {
-	observed, known := observedGeneration(object)
-	conditions := conditionsOf(object)
-	lags, complete := h.counts.compare(object)
+func (h health) usual(object client.Object) (workload.Health, string) {
+	fields := raw(object)
+	conditions := conditionsOf(fields)
+	lags, complete := h.counts.compare(fields)
 	switch {
-	case deleted:
+	case object.GetDeletionTimestamp() != nil:
 		return workload.HealthInProgress, "the object is being deleted"
-	case known && observed < generation:
+	case workload.IsBehind(object):
 		return workload.HealthInProgress, "the controller has not observed the latest generation"
 	case conditions["Stalled"].status == "True":
 		return workload.HealthFailed, conditions["Stalled"].text("Stalled")
@@ -103,20 +102,11 @@ func (h health) usual(object map[string]any, generation int64, deleted bool) (wo
 		return workload.HealthInProgress, conditions["Ready"].text("Ready")
 	case complete:
 		return workload.HealthCurrent, "all pods are updated and ready"
-	case object["status"] == nil:
+	case fields["status"] == nil:
 		return workload.HealthUnknown, "the object has no status"
 	default:
 		return workload.HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"
 	}
-}
-
-func observedGeneration(object map[string]any) (int64, bool) {
-	value := pathOf("status", "observedGeneration").find(object)
-	if text, isText := value.(string); isText { // Argo Rollouts
-		parsed, err := strconv.ParseInt(text, 10, 64)
-		return parsed, err == nil
-	}
-	return number(value)
 }
 
 type condition struct{ status, message string }

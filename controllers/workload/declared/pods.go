@@ -36,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // podSource defines how the pods of a workload are found.
@@ -63,7 +64,7 @@ func (s podSource) release(object client.Object) (label, value string) {
 	if s.revision == "" {
 		return appv1alpha1.LabelVersion, object.GetLabels()[appv1alpha1.LabelVersion]
 	}
-	if observed, known := observedGeneration(raw(object)); known && observed < object.GetGeneration() {
+	if workload.IsBehind(object) {
 		return s.revision, ""
 	}
 	value, _ = s.current.find(raw(object)).(string)

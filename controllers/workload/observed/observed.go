@@ -258,7 +258,7 @@ func (k Kind) Sighting(object client.Object) decide.Sighting {
 	health, _ := k.Health(object)
 	seen := decide.Sighting{
 		Version: object.GetAnnotations()[versionMark], Generation: object.GetGeneration(), Created: object.GetCreationTimestamp().Time,
-		Complete: !rollout.Rolling && health != workload.HealthInProgress && !k.isBehind(object),
+		Complete: !rollout.Rolling && health != workload.HealthInProgress && !workload.IsBehind(object),
 	}
 	if once, ok := k.Kind.(workload.Once); ok {
 		run := once.Run(k.typed(object))
@@ -266,17 +266,6 @@ func (k Kind) Sighting(object client.Object) decide.Sighting {
 		seen.Complete = seen.Ended
 	}
 	return seen
-}
-
-// isBehind reports whether the controller of a workload has not seen its present generation.
-func (Kind) isBehind(object client.Object) bool {
-	untyped, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
-	value, _, _ := unstructured.NestedFieldNoCopy(untyped.Object, "status", "observedGeneration")
-	generation, known := value.(int64)
-	return known && generation < object.GetGeneration()
 }
 
 // At returns a copy of a cached workload with the labels and annotations that it would have at a release.
@@ -316,7 +305,7 @@ func (k Kind) Identify(ctx context.Context, live client.Reader, record *appv1alp
 		return nil, fmt.Errorf("reading %s %s: %w", k.GroupVersionKind().Kind, key, err)
 	}
 	version := k.version(whole)
-	if !metav1.IsControlledBy(record, whole) || version != "" && version != record.Spec.Reversion || k.isBehind(whole) {
+	if !metav1.IsControlledBy(record, whole) || version != "" && version != record.Spec.Reversion || workload.IsBehind(whole) {
 		return nil, nil
 	}
 	return identifier.Identify(ctx, live, whole, record.Spec.Reversion, began(whole, time.Unix(record.Spec.CreateTimeUnix, 0)))

@@ -45,6 +45,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
@@ -158,6 +159,26 @@ func TestKindControlsNoPartsOfOthers(t *testing.T) {
 	for _, kind := range testkit.Kinds() {
 		g.Expect(workload.Controls(observed.Of(kind), owned)).To(BeFalse())
 		g.Expect(workload.Controls(observed.Of(kind), &metav1.ObjectMeta{})).To(BeTrue())
+	}
+}
+
+func TestSightingIsNotCompleteUntilTheControllerObservesTheGeneration(t *testing.T) {
+	declaredKind, crd := kinds.Objects(t, "../../..", "rollout", "rollouts")
+	declaredKind.Spec.Health.Current = "object.status.phase == 'Healthy'" // which is still that of the release before
+	definition, err := declared.DefinitionOf(crd, "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	compiler, err := declared.NewCompiler()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	compiled, problems := compiler.Compile(declaredKind, definition)
+	NewWithT(t).Expect(problems).To(BeEmpty())
+	kind := observed.Of(compiled)
+	for seen, isComplete := range map[any]bool{"6": false, "7": true, int64(6): false, int64(7): true, nil: true} {
+		rollout := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"namespace": "shop", "name": "web", "uid": "r-1", "generation": int64(7)},
+			"spec":     map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web:2"}}}}},
+			"status":   map[string]any{"observedGeneration": seen, "phase": "Healthy", "replicas": int64(2), "updatedReplicas": int64(2)},
+		}}
+		NewWithT(t).Expect(kind.Sighting(held(t, kind, rollout)).Complete).To(Equal(isComplete), "observed %v", seen)
 	}
 }
 
