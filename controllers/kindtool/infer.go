@@ -37,7 +37,7 @@ type Inferred struct {
 	Notes []string
 }
 
-// Infer returns the ControlledKind that the CRD in a file suggests; without a version, for its newest one.
+// Infer returns the ControlledKind that the CRD in a file suggests; without a version, for the one that is stored.
 func (t Tool) Infer(file, version string) (Inferred, error) {
 	definition, err := t.definition(file, version)
 	if err != nil {

@@ -62,7 +62,7 @@ printed as comments; the rest is yours to declare. It needs no cluster.`,
 			return t.print(shown, func() string { return text }, shown.Names())
 		},
 	}
-	command.Flags().StringVar(&version, "version", "", "Version of the CRD; by default the newest one.")
+	command.Flags().StringVar(&version, "version", "", "Version of the CRD; by default the one that is stored.")
 	return command
 }
 
