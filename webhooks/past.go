@@ -225,7 +225,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 	if err != nil {
 		if p.accounts.allow(known.GetUID()) {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to read earlier pod templates: the release is judged by its version alone",
-				"namespace", known.GetNamespace(), "deployment", known.GetName())
+				"namespace", known.GetNamespace(), "name", known.GetName())
 		}
 		return ""
 	}
