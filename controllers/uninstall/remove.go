@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -90,6 +91,9 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 	if u.KeepRecords {
 		remove = u.release
 	}
+	if err := u.checkNamespace(ctx); err != nil {
+		return err
+	}
 	if err := u.learnKinds(ctx); err != nil {
 		return err
 	}
@@ -101,6 +105,27 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 		return fmt.Errorf("the operator is removed, but its remains can't be listed: %w", err)
 	}
 	fmt.Fprint(u.out, left)
+	return nil
+}
+
+// checkNamespace returns an error if the webhooks are those of an operator in another namespace: without its admission and its records, it
+// would run on. An operator without webhooks is half removed.
+func (u *Uninstaller) checkNamespace(ctx context.Context) error {
+	var list admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := u.client.List(ctx, &list); err != nil {
+		return fmt.Errorf("listing the ValidatingWebhookConfigurations: %w", err)
+	}
+	for _, configuration := range list.Items {
+		if !strings.HasPrefix(configuration.Name, prefix) {
+			continue
+		}
+		for _, webhook := range configuration.Webhooks {
+			if service := webhook.ClientConfig.Service; service != nil && service.Namespace != u.Namespace {
+				return fmt.Errorf("the operator isn't in namespace %s: the webhooks of ValidatingWebhookConfiguration %s are served in namespace %s: "+
+					"run it with --namespace=%s", u.Namespace, configuration.Name, service.Namespace, service.Namespace)
+			}
+		}
+	}
 	return nil
 }
 

@@ -29,11 +29,13 @@ import (
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
@@ -319,6 +321,26 @@ func TestOptionsValidate(t *testing.T) {
 		})
 	}
 	NewWithT(t).Expect((&Options{Namespace: "system"}).Validate()).To(Succeed())
+}
+
+func TestUninstallerRemovesNothingOfAnOperatorInAnotherNamespace(t *testing.T) {
+	g := NewWithT(t)
+	webhooks := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-validating-webhook-configuration"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "vdeployment.kb.io", ClientConfig: admissionregistrationv1.WebhookClientConfig{
+			Service: &admissionregistrationv1.ServiceReference{Namespace: "change-control", Name: "altershieldoperator-webhook-service"}}}},
+	}
+	other := webhooks.DeepCopy()
+	other.Name, other.Webhooks[0].ClientConfig.Service.Namespace = "another-operator", "elsewhere"
+	kube := testkit.NewFake(t, webhooks, other)
+	for _, keep := range []bool{true, false} {
+		u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: io.Discard, Options: Options{Namespace: "altershieldoperator-system", KeepRecords: keep}}
+		g.Expect(u.Run(t.Context())).To(MatchError("the operator isn't in namespace altershieldoperator-system: the webhooks of ValidatingWebhookConfiguration " +
+			"altershieldoperator-validating-webhook-configuration are served in namespace change-control: run it with --namespace=change-control"))
+		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(webhooks), webhooks)).To(Succeed())
+	}
+	u := &Uninstaller{client: kube, Options: Options{Namespace: "change-control"}}
+	g.Expect(u.checkNamespace(t.Context())).To(Succeed())
 }
 
 func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
