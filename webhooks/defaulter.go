@@ -97,7 +97,7 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return d.unreadable(request, err)
 	}
 	before.exempt = !released
-	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
+	before.knownAs, before.gate = d.past.orphan(ctx, request.Namespace, created, before)
 	given := before
 	if _, once := d.kind.(workload.Once); once { // an earlier call of the webhook for this request may have removed its label
 		given = before.beforeFirstCall(marks{})

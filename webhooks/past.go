@@ -246,30 +246,49 @@ func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstr
 	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.content, refusedVersions(rollbacks, now)), now)
 }
 
-// orphanVersion returns the version that a created workload brings if it adopts an orphaned revision with this version and the same
-// pod template, else an empty one. With another version the adopted pods would restart.
-func (p *past) orphanVersion(ctx context.Context, namespace string, object *unstructured.Unstructured, created marks) string {
-	restorer, ok := p.kind.(workload.Restorer)
-	if !ok {
-		return ""
-	}
+// orphan returns the version and the gate label of pods that a created workload may adopt: with others they would restart. It has the labels
+// of such pods if it brings its own version. Otherwise they are those of an orphaned revision with the same pod template, which has the version
+// that the workload brings or the computed one; empty if there is none.
+func (p *past) orphan(ctx context.Context, namespace string, object *unstructured.Unstructured, created marks) (version, gate string) {
 	brought := created.templateLabel(appv1alpha1.LabelVersion)
 	computed, err := created.computedVersion()
-	if err != nil || !isVersion(brought) || brought == computed {
-		return ""
+	if err == nil && brought == computed {
+		return computed, created.templateLabel(appv1alpha1.LabelGate)
+	}
+	restorer, ok := p.kind.(workload.Restorer)
+	if err != nil || !ok {
+		return "", ""
 	}
 	if optedIn, err := scope.OptedIn(ctx, p.accounts.cache, namespace); err != nil || !optedIn {
-		return ""
+		return "", ""
 	}
-	orphans, err := restorer.Orphans(ctx, p.live, object, brought)
-	if err != nil {
-		if p.accounts.all.TryAccept() {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to read orphaned revisions: the created workload gets a new version, and pods that it adopts restart", "kind", p.kind.GroupVersionKind().Kind, "namespace", namespace)
+	var versions []string
+	if isVersion(brought) {
+		versions = append(versions, brought)
+	}
+	if p.hasGates(ctx, namespace) { // elsewhere a revision with this version has the labels that the workload gets anyway
+		versions = append(versions, computed)
+	}
+	template := workload.TemplateOf(p.kind, created.content)
+	for _, version := range versions {
+		orphans, err := restorer.Orphans(ctx, p.live, object, version)
+		if err != nil {
+			if p.accounts.all.TryAccept() {
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to read orphaned revisions: pods that the created workload adopts may restart", "kind", p.kind.GroupVersionKind().Kind, "namespace", namespace)
+			}
+			return "", ""
 		}
-		return ""
+		orphans = slices.DeleteFunc(orphans, func(orphan workload.Orphan) bool { return !template.Equal(orphan.Template) })
+		if len(orphans) > 0 {
+			return version, slices.MaxFunc(orphans, func(a, b workload.Orphan) int { return a.Created.Compare(b.Created) }).Gate
+		}
 	}
-	if !slices.ContainsFunc(orphans, workload.TemplateOf(p.kind, created.content).Equal) {
-		return ""
-	}
-	return brought
+	return "", ""
+}
+
+// hasGates reports whether the cache shows a ReleaseGate in a namespace: there is one as long as pods have a gate label.
+func (p *past) hasGates(ctx context.Context, namespace string) bool {
+	var gate appv1alpha1.ReleaseGate
+	key := client.ObjectKey{Namespace: namespace, Name: appv1alpha1.ReleaseGateName}
+	return p.accounts.cache.Get(ctx, key, &gate, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency) == nil
 }

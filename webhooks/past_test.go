@@ -252,6 +252,51 @@ func TestPastKeepsTheVersionOfAnOrphanedReplicaSet(t *testing.T) {
 	}
 }
 
+func TestDefaulterKeepsTheGateOfAnOrphanedReplicaSet(t *testing.T) {
+	optedIn := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	gated := []client.Object{optedIn, gate()}
+	orphan := func(name, owner, version, gate string, edits ...edit) *appsv1.ReplicaSet {
+		replicaSet := replicaSet(t, name, owner, version, edits...)
+		replicaSet.CreationTimestamp = metav1.NewTime(now)
+		replicaSet.Labels[gateKey] = gate
+		return replicaSet
+	}
+	older := orphan("b", "", versionOf123, "ready")
+	older.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
+	for _, row := range []struct {
+		name    string
+		created edit
+		cached  []client.Object
+		live    []client.Object
+		version string
+		gate    string
+	}{
+		{"with the computed version", typed, gated, []client.Object{orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
+		{"the newest of several", typed, gated, []client.Object{older, orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
+		{"with the version that it brings", all(typed, stamped(anotherHash, "7")), gated, []client.Object{orphan("a", "", anotherHash, "start")}, anotherHash, "start"},
+		{"with the computed version, where it brings another one", all(typed, stamped(olderVersion, "7")), gated,
+			[]client.Object{orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
+		{"but none of another template", typed, gated, []client.Object{orphan("a", "", versionOf123, "start", repaired)}, versionOf123, ""},
+		{"but none that has an owner", typed, gated, []client.Object{orphan("a", "d-2", versionOf123, "start")}, versionOf123, ""},
+		{"but reads nothing in a namespace without gates", typed, []client.Object{optedIn}, []client.Object{orphan("a", "", versionOf123, "start")}, versionOf123, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			defaulter := defaulterOf(t, readerOf(t, interceptor.Funcs{}, row.cached...))
+			defaulter.past = pastOf(readerOf(t, interceptor.Funcs{}, row.live...), defaulter.accounts)
+			response := defaulter.Handle(t.Context(), requestOf(t, nil, deployment(t, row.created)))
+			g.Expect(response.Allowed).To(BeTrue())
+			labels := at(patched(t, deployment(t, row.created), response), "spec", "template", "metadata", "labels")
+			g.Expect(labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", row.version))
+			if row.gate == "" {
+				g.Expect(labels).NotTo(HaveKey(gateKey))
+			} else {
+				g.Expect(labels).To(HaveKeyWithValue(gateKey, row.gate))
+			}
+		})
+	}
+}
+
 func TestBoundedReaderReadsNotTooOftenAndNotForLong(t *testing.T) {
 	g := NewWithT(t)
 	clock := clocktesting.NewFakePassiveClock(now)

@@ -122,7 +122,7 @@ func (m marks) isLeftAlone(old marks) bool {
 }
 
 // stampNew returns the marks for a new workload. It drops the operator's keys that the workload brings, for example from an
-// export of another one, except for the version of an orphaned ReplicaSet that it adopts. An object that is no release gets none.
+// export of another one, except for the labels of an orphaned revision that it adopts. An object that is no release gets none.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
 	stamped := created.clone()
 	stamped.restoreOwned(marks{})
@@ -137,9 +137,7 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 		version = created.knownAs
 	}
 	stamped.setRelease(version, 1)
-	if created.templateLabel(appv1alpha1.LabelVersion) == version { // for pods that it adopts
-		stamped.setGate(created.templateLabel(appv1alpha1.LabelGate))
-	}
+	stamped.setGate(created.gate)
 	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
 	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
 	delete(stamped.annotations, appv1alpha1.AnnotationGoOn)

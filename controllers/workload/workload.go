@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -108,8 +109,17 @@ type Dormant interface {
 type Restorer interface {
 	// History lists the revisions of a workload, with their templates.
 	History(ctx context.Context, live client.Reader, workload client.Object) ([]decide.Revision, error)
-	// Orphans lists the templates with a version that a deleted workload left, for a workload created in its place.
-	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
+	// Orphans lists the revisions with a version that a deleted workload left, for a workload created in its place.
+	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]Orphan, error)
+}
+
+// Orphan is a revision that a deleted workload left.
+type Orphan struct {
+	Template podtemplate.Template
+	// Gate is the gate label of its pods, empty if they have none.
+	Gate string
+	// Created is when it was first released.
+	Created time.Time
 }
 
 // Scoped is a Kind whose workloads may not be in namespaces.

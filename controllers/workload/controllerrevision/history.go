@@ -33,11 +33,12 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Finds earlier pod templates of StatefulSets and DaemonSets: the cache holds none.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list
-// Finds the orphaned revision whose version a created StatefulSet or DaemonSet brings.
+// Finds the orphaned revision that a created StatefulSet or DaemonSet adopts.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list
 // Finds out whether the pods of an earlier revision are ready: the cache holds none from before change control.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
@@ -121,8 +122,8 @@ func (s Set) pods(ctx context.Context, live client.Reader, object client.Object,
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, object) }), nil
 }
 
-// Orphans lists the pod templates of ControllerRevisions with a version that nothing controls and that a created workload selects.
-func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
+// Orphans lists the ControllerRevisions with a version that nothing controls and that a created workload selects.
+func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
 	_, selector, err := s.decode(created)
 	if err != nil {
 		return nil, fmt.Errorf("reading the %s: %w", s.Kind.GroupVersionKind().Kind, err)
@@ -133,7 +134,7 @@ func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Obj
 	if err != nil {
 		return nil, fmt.Errorf("listing the ControllerRevisions with version %s in namespace %s: %w", version, created.GetNamespace(), err)
 	}
-	var templates []podtemplate.Template
+	var orphans []workload.Orphan
 	for i := range list.Items {
 		if metav1.GetControllerOfNoCopy(&list.Items[i]) != nil {
 			continue
@@ -142,9 +143,11 @@ func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Obj
 		if err != nil {
 			return nil, err
 		}
-		templates = append(templates, template)
+		orphans = append(orphans, workload.Orphan{
+			Template: template, Gate: list.Items[i].Labels[appv1alpha1.LabelGate], Created: list.Items[i].CreationTimestamp.Time,
+		})
 	}
-	return templates, nil
+	return orphans, nil
 }
 
 // decode returns a workload, which may be untyped, in the type of its kind, and the selector of its pods.

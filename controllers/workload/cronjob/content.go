@@ -28,7 +28,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 )
@@ -104,7 +103,7 @@ func runsIn(
 }
 
 // Orphans returns none: a CronJob adopts no Jobs.
-func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]podtemplate.Template, error) {
+func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]workload.Orphan, error) {
 	return nil, nil
 }
 

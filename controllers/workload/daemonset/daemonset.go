@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/controllerrevision"
 )
@@ -140,8 +139,8 @@ func (k Kind) Identify(ctx context.Context, live client.Reader, set *unstructure
 	return k.revisions().Identify(ctx, live, set, version)
 }
 
-// Orphans lists the templates with a version that a deleted DaemonSet left.
-func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
+// Orphans lists the revisions with a version that a deleted DaemonSet left.
+func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
 	return k.revisions().Orphans(ctx, live, created, version)
 }
 

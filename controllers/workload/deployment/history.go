@@ -31,6 +31,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reads earlier pod templates: the cache holds none.
@@ -83,8 +84,8 @@ func (k Kind) Identify(
 	return newest, nil
 }
 
-// Orphans lists the pod templates of ReplicaSets with a version that have no controller and that a created Deployment selects.
-func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
+// Orphans lists the ReplicaSets with a version that have no controller and that a created Deployment selects.
+func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
 	selector, err := selectorOf(created)
 	if err != nil {
 		return nil, fmt.Errorf("reading the selector: %w", err)
@@ -94,13 +95,15 @@ func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Obje
 	if err != nil {
 		return nil, fmt.Errorf("listing the ReplicaSets with version %s in namespace %s: %w", version, created.GetNamespace(), err)
 	}
-	var templates []podtemplate.Template
+	var orphans []workload.Orphan
 	for _, item := range items {
 		if metav1.GetControllerOf(&item) == nil {
-			templates = append(templates, podtemplate.Of(item.Object))
+			orphans = append(orphans, workload.Orphan{
+				Template: podtemplate.Of(item.Object), Gate: item.GetLabels()[appv1alpha1.LabelGate], Created: item.GetCreationTimestamp().Time,
+			})
 		}
 	}
-	return templates, nil
+	return orphans, nil
 }
 
 // list lists ReplicaSets with all fields, also those that our types lack.

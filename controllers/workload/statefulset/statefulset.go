@@ -32,7 +32,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/controllerrevision"
 )
@@ -144,8 +143,8 @@ func (k Kind) Identify(ctx context.Context, live client.Reader, set *unstructure
 	return k.revisions().Identify(ctx, live, set, version)
 }
 
-// Orphans lists the templates with a version that a deleted StatefulSet left.
-func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
+// Orphans lists the revisions with a version that a deleted StatefulSet left.
+func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
 	return k.revisions().Orphans(ctx, live, created, version)
 }
 

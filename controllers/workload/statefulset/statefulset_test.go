@@ -361,8 +361,10 @@ func TestKindOwnerOf(t *testing.T) {
 func TestKindOrphans(t *testing.T) {
 	g, orphan := NewWithT(t), revision("a", 1)
 	orphan.OwnerReferences = nil
+	orphan.Labels["altershield.defense.antgroup.com/gate"] = "start"
 	g.Expect(statefulset.Kind{}.Orphans(t.Context(), testkit.NewFake(t, orphan), web("", ""), "a")).
-		To(Equal([]podtemplate.Template{{"spec": map[string]any{"nodeName": "a"}}}))
+		To(ConsistOf(And(HaveField("Template", podtemplate.Template{"spec": map[string]any{"nodeName": "a"}}), HaveField("Gate", "start"),
+			HaveField("Created", BeTemporally("==", now)))))
 }
 
 func TestKindNamesItsTypes(t *testing.T) {
