@@ -211,6 +211,20 @@ var _ = Describe("With the policies", Ordered, func() {
 		}
 	})
 
+	It("a parked release that gets traffic by steps passes by a BreakGlass, and waits for its first step", func(ctx context.Context) {
+		paced := pacedNamespace(ctx, `[{"percent": 100}]`, `, "traffic": "Before"`)
+		Expect(kube.Create(ctx, sleep(paced, replicas(1)))).To(Succeed())
+		verified(ctx, paced, "sleep")
+		freezeNow(ctx, paced, `"expires": "1h", "reason": "INC-7"`)
+		output, err := setImage(ctx, paced, "alice", "busybox:1.36")
+		Expect(err).NotTo(HaveOccurred(), output)
+		applyAs(ctx, "carol", paced, "BreakGlass", "inc-7", `"reason": "INC-7", "workloads": [{"kind": "Deployment.apps"}], "overrides": ["Freeze"], "for": "1h"`)
+		output, err = kubectl(ctx, "-n", paced, "--as=alice", "--as-group=system:masters", "rollout", "resume", "deployment", "sleep")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("Warning: deployment sleep is paced: it stays paused until its step begins"))
+		Expect(verified(ctx, paced, "sleep").Status.BreakGlass).To(HaveField("User", "alice"))
+	})
+
 	It("Deployments roll, scale and go without an operator and its webhooks", slow, func(ctx context.Context) {
 		live := controlledNamespace(ctx)
 		mayEdit(ctx, live, dev)
