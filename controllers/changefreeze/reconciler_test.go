@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -185,7 +186,9 @@ func TestReconcileShowsAnUnusableFreeze(t *testing.T) {
 
 // frozen returns a release that waits for the end of a freeze.
 func frozen(namespace, name, by string, change func(*appv1alpha1.ChangeWorkload)) *appv1alpha1.ChangeWorkload {
-	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "Deployment", Name: name, UID: "d-1", Controller: ptr.To(true)}},
+	}}
 	record.Spec.Release, record.Status.ObservedRelease = 2, 2
 	record.Status.Frozen = &appv1alpha1.FrozenRelease{By: by}
 	record.Status.Conditions = []metav1.Condition{{Type: "Frozen", Status: "True", Reason: "ChangeFreeze"}}

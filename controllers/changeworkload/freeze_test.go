@@ -24,6 +24,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -69,7 +70,8 @@ func parkedByLock(deployment *appsv1.Deployment) {
 // parkedRecord is the record of another workload that the same freeze parked, with the status of its condition Frozen and the reasons.
 func parkedRecord(name, by, frozen, reason, verified string) *appv1alpha1.ChangeWorkload {
 	record := recordAt(1, older, "Running", verified)
-	record.Name, record.UID, record.OwnerReferences, record.Labels = name, "", nil, nil
+	record.Name, record.UID, record.Labels = name, "", nil
+	record.OwnerReferences[0].Name, record.OwnerReferences[0].UID = name, types.UID("uid-of-"+name)
 	record.Status.Frozen = &appv1alpha1.FrozenRelease{By: by}
 	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{
 		Type: "Frozen", Status: metav1.ConditionStatus(frozen), Reason: reason, LastTransitionTime: metav1.NewTime(saturday.Add(-10 * time.Minute))})
@@ -249,6 +251,8 @@ func TestThawEnded(t *testing.T) {
 	frozen, under := parkedRecord("a", "default/lock", "True", "Thawing", "Frozen"), parkedRecord("a", "default/lock", "False", "Thawed", "Verifying")
 	verified := parkedRecord("a", "default/lock", "False", "Thawed", "AllPodsPassed")
 	resumed := parkedRecord("a", "default/lock", "False", "Resumed", "Verifying")
+	left := frozen.DeepCopy()
+	left.OwnerReferences = nil
 	for _, row := range []struct {
 		name          string
 		before, after *appv1alpha1.ChangeWorkload
@@ -258,6 +262,7 @@ func TestThawEnded(t *testing.T) {
 		{"one that a user resumed", frozen, resumed, true},
 		{"one that passed by a BreakGlass", frozen, parkedRecord("a", "default/lock", "False", "BreakGlass", "Verifying"), true},
 		{"one that fails", under, parkedRecord("a", "default/lock", "False", "Thawed", "PodsFailed"), true},
+		{"one that its deleted workload leaves", frozen, left, true},
 		{"not one that goes on", frozen, under, false},
 		{"not one whose Job runs", under, parkedRecord("a", "default/lock", "False", "Thawed", "Running"), false},
 		{"not one that is verified later", resumed, verified, false},

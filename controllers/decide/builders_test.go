@@ -27,6 +27,7 @@ import (
 	"github.com/onsi/gomega/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -52,7 +53,10 @@ type (
 // newWorkload is the first release of the Deployment sleep, not reconciled yet, in batches of one pod.
 func newWorkload(options ...workloadOption) *appv1alpha1.ChangeWorkload {
 	workload := &appv1alpha1.ChangeWorkload{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, Generation: 3},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "sleep--x--" + version, Generation: 3,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "d-1", Controller: ptr.To(true)}},
+		},
 		Spec: appv1alpha1.ChangeWorkloadSpec{
 			ChangeWorkloadID: "sleep--x--" + version, ServiceName: "sleep", AppName: "sleep", Reversion: version,
 			Release: 1, CountThreshold: 1, WaitTimeThreshold: 60,

@@ -223,7 +223,7 @@ func wasResumed(status *appv1alpha1.ChangeWorkloadStatus, since time.Time) bool 
 func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
 	status := &workload.Status
 	switch {
-	case workload.DeletionTimestamp != nil:
+	case workload.DeletionTimestamp != nil, metav1.GetControllerOfNoCopy(workload) == nil: // a workload that is deleted may leave it
 		return false
 	case !isObserved(workload):
 		return true

@@ -318,6 +318,7 @@ func TestAheadOf(t *testing.T) {
 		workload.Status.Conditions[0] = metav1.Condition{Type: "Verified", Status: "True", Reason: "AllPodsPassed"}
 	}
 	removed := func(workload *appv1alpha1.ChangeWorkload) { workload.DeletionTimestamp = &metav1.Time{Time: now} }
+	orphaned := func(workload *appv1alpha1.ChangeWorkload) { workload.OwnerReferences = nil }
 	own := waits("own", now.Unix()-45)
 	for _, row := range []struct {
 		name  string
@@ -344,6 +345,7 @@ func TestAheadOf(t *testing.T) {
 		{"one that failed", waits("a", now.Unix()-46, thawed(time.Minute, "PodsFailed")), 0, time.Time{}},
 		{"one that is being removed", waits("a", now.Unix()-46, removed), 0, time.Time{}},
 		{"one under way that is being removed", waits("a", now.Unix()-46, thawed(time.Minute, "Verifying"), removed), 0, time.Time{}},
+		{"one that its deleted workload left", waits("a", now.Unix()-46, orphaned), 0, time.Time{}},
 		{"one that a user resumed", waits("a", now.Unix()-46, thawed(time.Minute, "Verifying"), func(workload *appv1alpha1.ChangeWorkload) {
 			workload.Status.Conditions[1].Reason = "Resumed"
 		}), 0, time.Time{}},

@@ -65,13 +65,13 @@ func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Regi
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byOrder, orderID); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byOrder, err)
 	}
-	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byProgress, progress); err != nil {
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byProgress, of(decide.IsInProgress)); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byProgress, err)
 	}
-	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byFreeze, waits); err != nil {
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byFreeze, of(decide.IsFrozen)); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byFreeze, err)
 	}
-	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byPace, paced); err != nil {
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byPace, of(decide.IsPaced)); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byPace, err)
 	}
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeVerdict{}, byRecord, ownerUIDs); err != nil {
@@ -119,19 +119,12 @@ func orderID(object client.Object) []string {
 	return []string{workload.Status.Order.BizExecOrderID}
 }
 
-func progress(object client.Object) []string {
-	workload, ok := object.(*appv1alpha1.ChangeWorkload)
-	return []string{strconv.FormatBool(ok && decide.IsInProgress(workload))}
-}
-
-func waits(object client.Object) []string {
-	workload, ok := object.(*appv1alpha1.ChangeWorkload)
-	return []string{strconv.FormatBool(ok && decide.IsFrozen(workload))}
-}
-
-func paced(object client.Object) []string {
-	workload, ok := object.(*appv1alpha1.ChangeWorkload)
-	return []string{strconv.FormatBool(ok && decide.IsPaced(workload))}
+// of returns an index of the ChangeWorkloads that something is true of. Those that a deleted workload left don't count.
+func of(is func(*appv1alpha1.ChangeWorkload) bool) client.IndexerFunc {
+	return func(object client.Object) []string {
+		record, ok := object.(*appv1alpha1.ChangeWorkload)
+		return []string{strconv.FormatBool(ok && metav1.GetControllerOfNoCopy(record) != nil && is(record))}
+	}
 }
 
 // ReleasesInProgress lists the ChangeWorkloads in all namespaces whose pods are awaited or checked. They are shared with the cache

@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -49,7 +50,9 @@ func suspended(at string) map[string]string {
 }
 
 func workload(namespace, name string, recorded int64, reason string) *appv1alpha1.ChangeWorkload {
-	result := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	result := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "Deployment", Name: name, UID: "d-1", Controller: ptr.To(true)}},
+	}}
 	result.Spec.Release, result.Status.ObservedRelease, result.Spec.CreateTimeUnix = 1, 1, recorded
 	result.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: reason}}
 	return result
@@ -89,6 +92,12 @@ func rolledOut(namespace, name string) *appv1alpha1.ChangeWorkload {
 	return result
 }
 
+// left returns a release whose workload was deleted with --cascade=orphan.
+func left(record *appv1alpha1.ChangeWorkload) *appv1alpha1.ChangeWorkload {
+	record.OwnerReferences = nil
+	return record
+}
+
 func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 	kube := testkit.NewFake(t,
 		deployment("default", "broken", suspended("")),
@@ -112,6 +121,9 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		paced("steps", "c--x--1", "Paced", "Soaking", 1795276000),
 		paced("steps", "d--x--1", "Verifying", "StepRunning", 1795277000),
 		rolledOut("steps", "e--x--1"),
+		left(workload("default", "gone--x--1", 1795260000, "Verifying")),
+		left(frozen("default", "gone--x--2", 1795260000, "ChangeFreeze")),
+		left(paced("steps", "gone--x--1", "Paced", "AwaitingApproval", 1795260000)),
 	)
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
 # HELP altershield_deployments_suspended Suspended Deployments.
