@@ -91,6 +91,37 @@ func TestStatusAsJSONIsPrintedOnceForEachChange(t *testing.T) {
 	g.Expect(strings.Count(text, `"kind": "ReleaseStatus"`)).To(Equal(2), text)
 }
 
+func TestStatusAsYAMLIsADocumentForEachChange(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(8, "bb"), record(8, "bb", "Running", "Unknown", "Verifying"))
+	b.tick(func(second int) {
+		if second == 4 {
+			g.Expect(b.kube.Update(context.Background(), newer(b, verified(8, "bb")))).To(Succeed())
+		}
+	})
+	text := b.run("status", "web", "-w", "--until=done", "-o", "yaml").expects(g, command.OK)
+	documents := strings.Split(text, "---\n")
+	g.Expect(documents).To(HaveExactElements(ContainSubstring("state: Running\n"), ContainSubstring("state: Success\n")), text)
+}
+
+func TestEventsAsYAMLAreADocumentForEachLook(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newBench(t, verified(7, "49"), web(7, "49"), eventOf("a", "First", now))
+	b.tick(func(second int) {
+		switch second {
+		case 2:
+			g.Expect(b.kube.Create(ctx, eventOf("b", "Second", now.Add(time.Second)))).To(Succeed())
+		case 4:
+			cancel()
+		}
+	})
+	text := b.runIn(ctx, "events", "web", "-w", "-o", "yaml").out
+	documents := strings.Split(text, "---\n")
+	g.Expect(documents).To(HaveExactElements(ContainSubstring("reason: First\n"), ContainSubstring("reason: Second\n")), text)
+}
+
 func TestEventsAreFollowedUntilAnErrorThatStays(t *testing.T) {
 	lists := 0
 	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {

@@ -34,6 +34,27 @@ func (t *tool) print(model any, table func() string, names []string) error {
 	if err != nil {
 		return err
 	}
+	return t.write(text)
+}
+
+// printMore writes a model after another one.
+func (t *tool) printMore(model any, table func() string) error {
+	text, err := t.formatted(model, table, nil)
+	if err != nil {
+		return err
+	}
+	return t.write(t.further(text))
+}
+
+// further returns the text of a model that follows another one: in YAML, each is a document.
+func (t *tool) further(text string) string {
+	if t.flags.output == "yaml" {
+		return "---\n" + text
+	}
+	return text
+}
+
+func (t *tool) write(text string) error {
 	if _, err := fmt.Fprint(t.Out, text); err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
 	}

@@ -138,9 +138,12 @@ func (s *screen) show(status view.Status) error {
 		if err != nil || text == s.shown {
 			return err
 		}
+		told := text
+		if s.shown != "" {
+			told = s.tool.further(text)
+		}
 		s.shown = text
-		_, err = fmt.Fprint(s.tool.Out, text)
-		return err
+		return s.tool.write(told)
 	}
 	footer := render.Footer(style)
 	style.Height = max(2, style.Height-1) - 1
