@@ -61,13 +61,15 @@ Where the operator went back by itself, the release that it went back from count
 }
 
 func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, number int64) error {
+	called := t.Clock.Now()
 	cluster, facts, err := t.openNew(ctx, name, min(timeout, recordTime))
 	if err != nil {
 		return err
 	}
 	awaited := awaitedOf(facts, number)
 	begun := t.Clock.Now()
-	limit := t.Clock.NewTimer(timeout)
+	left := timeout - begun.Sub(called)
+	limit := t.Clock.NewTimer(left)
 	defer limit.Stop()
 	ticker := t.Clock.NewTicker(interval)
 	defer ticker.Stop()
@@ -78,7 +80,7 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 			return fmt.Errorf("nothing tells how release %d of %s in namespace %s ended: it has no record, and the workload is at a later one; "+
 				"kubectl altershield history %s shows the releases that are known", number, view.Argument(facts.Reference), facts.Namespace, facts.Arguments())
 		}
-		lags, follows := mayMove(facts, number, t.Clock.Since(begun), timeout-interval)
+		lags, follows := mayMove(facts, number, t.Clock.Since(begun), left-interval)
 		if !outcome.Done || !lags {
 			if shown, err = t.tellOutcome(outcome, shown); err != nil {
 				return err

@@ -163,6 +163,21 @@ func TestWaitEndsAtItsTimeout(t *testing.T) {
 	g.Expect(b.clock.Since(now)).To(BeNumerically("<", 30*time.Second))
 }
 
+func TestWaitForAWorkloadCountsTowardsTheTimeout(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t)
+	b.tick(func(second int) {
+		if second == 8 {
+			g.Expect(b.kube.Create(context.Background(), web(7, "49"))).To(Succeed())
+			g.Expect(b.kube.Create(context.Background(), record(7, "49", "Running", "Unknown", "Verifying"))).To(Succeed())
+		}
+	})
+	answer := b.run("wait", "web", "--timeout=12s")
+	g.Expect(answer.code).To(Equal(command.Timeout), answer.err)
+	g.Expect(answer.err).To(Equal("error: not decided within 12s\n"))
+	g.Expect(b.clock.Since(now)).To(BeNumerically("<=", 13*time.Second))
+}
+
 func TestWaitEndsWhereTheWorkloadIsDeleted(t *testing.T) {
 	again := web(1, "a1")
 	again.UID = "another-uid"
