@@ -73,7 +73,7 @@ func (a *Attributor) Handle(ctx context.Context, request review.Request) review.
 		return review.Denied(denial)
 	}
 	response := review.Patched("", append(groupsOf(spec, policy, request.UserInfo),
-		jsonpatch.NewOperation("add", "/spec/approvedBy", request.UserInfo.Username), jsonpatch.NewOperation("add", "/spec/uid", object.GetUID()))...)
+		jsonpatch.NewOperation("add", "/spec/approvedBy", decide.ShortUser(request.UserInfo.Username)), jsonpatch.NewOperation("add", "/spec/uid", object.GetUID()))...)
 	if policy == nil {
 		response = response.WithWarnings(fmt.Sprintf("no ReleasePolicy concerns %s: its releases need no approvals", phrase))
 	}

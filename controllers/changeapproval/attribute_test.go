@@ -17,7 +17,9 @@ limitations under the License.
 package changeapproval
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -66,7 +68,9 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 		approvers *appv1alpha1.Approvers
 		// recorded is the operation on the groups, empty for none.
 		recorded string
-		denial   string
+		// recordedAs is the name that the approval has, empty for the user's.
+		recordedAs string
+		denial     string
 	}{
 		{name: "of another user", user: "bob"},
 		{name: "that names somebody else", user: "bob", change: func(spec *spec) { spec.ApprovedBy, spec.UID = "carol", "d-7" }},
@@ -101,6 +105,10 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 		{name: "of a service account of a named group", user: robot, groups: []string{"system:serviceaccounts"}, approvers: naming(nil, []string{"system:serviceaccounts"}),
 			denial: "service account " + robot + " can't approve releases of deployment web: ReleasePolicy shop/careful doesn't name it in spec.approvers.users"},
 		{name: "of a named service account", user: robot, approvers: naming([]string{robot}, nil)},
+		{name: "of a user with a long name", user: strings.Repeat("b", 300), recordedAs: strings.Repeat("b", 250) + "..."},
+		{name: "of an author with a long name", user: strings.Repeat("b", 300), workload: func(web *appsv1.Deployment) {
+			web.Annotations["altershield.defense.antgroup.com/released-by"] = `{"user":"` + strings.Repeat("b", 300) + `","time":"2026-11-21T10:00:00Z","version":"` + present + `","release":12}`
+		}, denial: strings.Repeat("b", 300) + " made release 12 of deployment web, so that another user has to approve it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -126,7 +134,7 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 				return
 			}
 			g.Expect(response.Warnings).To(BeEmpty())
-			wanted := []string{`{"op":"add","path":"/spec/approvedBy","value":"` + row.user + `"}`, `{"op":"add","path":"/spec/uid","value":"d-1"}`}
+			wanted := []string{`{"op":"add","path":"/spec/approvedBy","value":"` + cmp.Or(row.recordedAs, row.user) + `"}`, `{"op":"add","path":"/spec/uid","value":"d-1"}`}
 			if row.recorded != "" {
 				wanted = append([]string{row.recorded}, wanted...)
 			}

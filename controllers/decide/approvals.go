@@ -38,7 +38,7 @@ func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []stri
 			if denial == nil || approval.Name < denial.Name {
 				denial = approval
 			}
-		case spec.Decision != appv1alpha1.DecisionApprove || spec.ApprovedBy == workload.Spec.ReleasedBy || slices.Contains(users, spec.ApprovedBy):
+		case spec.Decision != appv1alpha1.DecisionApprove || spec.ApprovedBy == ShortUser(workload.Spec.ReleasedBy) || slices.Contains(users, spec.ApprovedBy):
 		case MayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy, spec.Groups):
 			users = append(users, spec.ApprovedBy)
 		}
@@ -52,13 +52,13 @@ func isOfRelease(spec *appv1alpha1.ChangeApprovalSpec, workload *appv1alpha1.Cha
 	return spec.UID == workload.Workload().UID && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
 }
 
-// MayApprove reports whether the approvers of a ReleasePolicy, nil for all, include a user who is in some groups. Service accounts have to be
-// named.
+// MayApprove reports whether the approvers of a ReleasePolicy, nil for all, include a user, by the full name or as an approval has it, who is in some
+// groups. Service accounts have to be named.
 func MayApprove(approvers *appv1alpha1.Approvers, user string, groups []string) bool {
 	switch {
 	case user == "":
 		return false
-	case approvers != nil && slices.Contains(approvers.Users, user):
+	case approvers != nil && slices.ContainsFunc(approvers.Users, func(named string) bool { return user == named || user == ShortUser(named) }):
 		return true
 	case IsServiceAccount(user):
 		return false

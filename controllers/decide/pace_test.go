@@ -17,6 +17,7 @@ limitations under the License.
 package decide_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -354,6 +355,12 @@ func TestDecidePaceNeedsApprovals(t *testing.T) {
 		row("that a user denied whom the policy named before", list(approval("bob"), approval("eve", denies)), "True ApprovalDenied",
 			"step 3 of 3 is denied by ChangeApproval by-eve of eve: not on Friday", only(appv1alpha1.Approvers{Users: []string{"bob"}})),
 		row("not denied by an unknown user", list(approval("bob"), approval("", denies)), "True StepRunning", on, only(appv1alpha1.Approvers{Users: []string{"bob"}})),
+		{"not of an author with a long name", func(workload *appv1alpha1.ChangeWorkload) {
+			done(workload)
+			workload.Spec.ReleasedBy = strings.Repeat("b", 300)
+		}, see(20, inSteps("Gates"), passed(1, 5), approved(approval(strings.Repeat("b", 250)+"..."))), "True AwaitingApproval", needs, 2, 0},
+		row("of a user with a long name who is named", list(approval(strings.Repeat("木", 83)+"...")), "True StepRunning", on,
+			only(appv1alpha1.Approvers{Users: []string{strings.Repeat("木", 85)}})),
 		row("of two persons, not of one twice", list(approval("bob"), approval("bob")), "True AwaitingApproval",
 			"step 2 of 3 is done; step 3 of 3 needs 2 approvals (1 given): create a ChangeApproval of release 1", withPace(func(pace *decide.Pace) { pace.Policy.Spec.Steps[2].Approvals = 2 })),
 		row("not by a BreakGlass", nil, "True StepRunning", on, withFreeze(func(freeze *decide.Freeze) {
