@@ -115,6 +115,9 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if denied != nil {
 		return denied.answer(w)
 	}
+	if _, once := kind.(workload.Once); once {
+		return http.StatusBadRequest, reply{Message: fmt.Sprintf("a %s is one release, so that it is never suspended", kind.GroupVersionKind().Kind)}
+	}
 	_, err = s.access.check(request, authorizationv1.ResourceAttributes{
 		Verb: "list", Group: kind.GroupVersionKind().Group, Resource: kind.Resource(), Namespace: asked.namespace,
 	})
