@@ -35,7 +35,6 @@ const ControlHelp = `Control endpoints:
                                   callback-wrong-sign, stage-timeout
   DELETE /test/faults  removes all faults
   GET    /test/orders  the orders with their batches and callbacks
-  GET    /test/calls   every call with its answer
 `
 
 func (s *Server) addControl(mux *http.ServeMux) {
@@ -63,7 +62,6 @@ func (s *Server) addControl(mux *http.ServeMux) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("GET /test/orders", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.ordersWithNodes()) })
-	mux.HandleFunc("GET /test/calls", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.Calls()) })
 }
 
 func (s *Server) postFault(w http.ResponseWriter, r *http.Request) {

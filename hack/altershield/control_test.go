@@ -80,7 +80,7 @@ func TestAddControlRefusesMistakes(t *testing.T) {
 	k.submit("o1")
 }
 
-func TestAddControlShowsOrdersWithTheirNodesAndCalls(t *testing.T) {
+func TestAddControlShowsOrdersWithTheirNodes(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.Expect(k.ask("GET", "/test/orders", "")).To(Equal(answer{200, "[]\n"}))
 	node := k.started()
@@ -95,10 +95,4 @@ func TestAddControlShowsOrdersWithTheirNodesAndCalls(t *testing.T) {
 	k.Expect(orders[0].BizExecOrderID).To(Equal("o1"))
 	k.Expect(orders[0].Nodes).To(Equal([]struct{ ID, State string }{{node, "PRE_AOP"}}))
 	k.Expect(orders[1].Nodes).To(BeEmpty())
-
-	var calls []struct{ Action, ResultCode string }
-	k.Expect(json.Unmarshal([]byte(k.ask("GET", "/test/calls", "").body), &calls)).To(Succeed())
-	k.Expect(calls).To(Equal([]struct{ Action, ResultCode string }{
-		{"submitChangeExecOrder", "000"}, {"submitChangeExecBatchStartNotify", "000"}, {"submitChangeExecOrder", "000"},
-	}))
 }

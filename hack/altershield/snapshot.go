@@ -26,20 +26,20 @@ import (
 
 // Call is a call that was received.
 type Call struct {
-	Action         string `json:"action"`
-	BizExecOrderID string `json:"bizExecOrderId,omitempty"`
+	Action         string
+	BizExecOrderID string
 	// NodeID is the node that the call names, or that it created.
-	NodeID string `json:"nodeId,omitempty"`
+	NodeID string
 	// Stage is the stage that a poll asks for.
-	Stage Stage `json:"stage,omitempty"`
+	Stage Stage
 	// HTTPStatus, ResultCode and Message are the answer; they are empty before it. A call whose answer was dropped has
 	// the answer that it would have got.
-	HTTPStatus int    `json:"httpStatus,omitempty"`
-	ResultCode string `json:"resultCode,omitempty"`
-	Message    string `json:"message,omitempty"`
+	HTTPStatus int
+	ResultCode string
+	Message    string
 	// Fault is the fault that was applied.
-	Fault FaultKind `json:"fault,omitempty"`
-	Time  time.Time `json:"time"`
+	Fault FaultKind
+	Time  time.Time
 }
 
 // Callback is a callback that was sent.
