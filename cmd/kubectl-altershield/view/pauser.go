@@ -62,6 +62,11 @@ func IsBuiltIn(reference appv1alpha1.WorkloadReference) bool {
 	return false
 }
 
+// isJob reports whether a workload is a Job, and not one of a declared kind of that name.
+func isJob(reference appv1alpha1.WorkloadReference) bool {
+	return reference.Kind == "Job" && IsBuiltIn(reference)
+}
+
 // pauserOf returns how a workload is paused, or why it can't be.
 func pauserOf(facts Facts) (workload.Pauser, error) {
 	argument := Argument(facts.Reference)
@@ -71,7 +76,7 @@ func pauserOf(facts Facts) (workload.Pauser, error) {
 		return nil, fmt.Errorf("%s can't be read, so that it isn't known whether it is paused", argument)
 	case !IsBuiltIn(facts.Reference) && pauser == nil:
 		return nil, fmt.Errorf("%s has no pause: there is no spec.hold in the ControlledKind %s", argument, KindName(facts))
-	case IsBuiltIn(facts.Reference) && facts.Reference.Kind == "Job":
+	case isJob(facts.Reference):
 		return nil, fmt.Errorf("%s has no rollout: spec.suspend would delete its pods", argument)
 	case pauser == nil:
 		pauser = builtInPauser(facts.Reference)

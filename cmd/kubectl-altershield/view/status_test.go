@@ -197,6 +197,18 @@ func TestStatusNamesTheWayOnOfAReleaseThatWaits(t *testing.T) {
 	}
 }
 
+func TestStatusNamesTheWayOnOfAPausedKindThatIsCalledJob(t *testing.T) {
+	for apiVersion, ways := range map[string][]string{"batch/v1": nil, "batch.volcano.sh/v1alpha1": {"kubectl altershield resume job.batch.volcano.sh/web -n shop"}} {
+		known := factsOf(apiVersion, "Job", nil)
+		known.Records = []appv1alpha1.ChangeWorkload{record(7, "49", is("Running", "Unknown", "JobPaused", ""))}
+		var commands []string
+		for _, way := range view.StatusOf(known, now).Ways {
+			commands = append(commands, way.Command)
+		}
+		NewWithT(t).Expect(commands).To(Equal(ways), apiVersion)
+	}
+}
+
 // heldSet returns a StatefulSet whose release 7 failed and is held half way.
 func heldSet() view.Facts {
 	known := factsOf("apps/v1", "StatefulSet", strategy(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(2147483647)}}),

@@ -137,7 +137,7 @@ func waysOn(facts Facts, present Release, record *appv1alpha1.ChangeWorkload) []
 			fmt.Sprintf("kubectl altershield break-glass %s --override=Freeze --reason WHY", object), fmt.Sprintf("kubectl altershield resume %s --override", object))}
 	case present.Reason == appv1alpha1.ReasonPaced && paced != nil && paced.Reason == appv1alpha1.ReasonAwaitingApproval:
 		return []Way{Way{Name: WayApprove, Needs: ours("changeapprovals")}.by("kubectl altershield approve " + object)}
-	case strings.HasSuffix(present.Reason, appv1alpha1.ReasonPaused("")) && facts.Reference.Kind != "Job": // which is never resumed
+	case strings.HasSuffix(present.Reason, appv1alpha1.ReasonPaused("")) && !isJob(facts.Reference): // which is never resumed
 		return []Way{Way{Name: WayResume, Needs: changeRight(facts)}.by("kubectl altershield resume " + object)}
 	}
 	return nil
