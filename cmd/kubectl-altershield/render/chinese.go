@@ -277,6 +277,7 @@ func chinese() map[key]string {
 		"symptom.blockingoff":          "配置 blocking 已关闭：失败的发布不会被暂停，其后的发布也不会被拦截",
 		"symptom.suspendednone":        "没有工作负载暂停超过 %s",
 		"symptom.suspendedlong":        "%s 已暂停 %s",
+		"symptom.suspensiondenied":     "%s 未通过：%s",
 		"symptom.finalizersnone":       "没有残留的已删除对象",
 		"symptom.finalizerhangs":       "%s 已删除 %s，仍被 %s 保留",
 		"symptom.rightsall":            "在命名空间 %s 您可以使用所有命令",

@@ -277,6 +277,7 @@ func english() map[key]string {
 		"symptom.blockingoff":          "the setting blocking is off: no release that fails is suspended, so that no further one is denied",
 		"symptom.suspendednone":        "no workload is suspended for more than %s",
 		"symptom.suspendedlong":        "%s is suspended for %s",
+		"symptom.suspensiondenied":     "%s failed: %s",
 		"symptom.finalizersnone":       "no deleted object is kept",
 		"symptom.finalizerhangs":       "%s was deleted %s ago and is kept by %s",
 		"symptom.rightsall":            "in namespace %s you may use every verb",

@@ -200,16 +200,33 @@ func (i Installation) suspended() []Finding {
 	}
 	var findings []Finding
 	for _, release := range ListOf(i.Records.Items, Filter{Suspended: true}).Items {
-		if release.Since == nil || i.now().Sub(release.Since.Time) < longSuspended {
+		of := appv1alpha1.WorkloadReference{APIVersion: release.APIVersion, Kind: release.Kind, Name: release.Workload}
+		isLong := release.Since != nil && i.now().Sub(release.Since.Time) >= longSuspended
+		if !isLong || isJob(of) && release.Reason != appv1alpha1.ReasonRefused { // a failed Job isn't suspended, only those like it are
 			continue
 		}
-		name := Argument(appv1alpha1.WorkloadReference{APIVersion: release.APIVersion, Kind: release.Kind, Name: release.Workload})
-		findings = append(findings, problem(TopicSuspended, fmt.Sprintf("kubectl altershield why %s -n %s", name, release.Namespace), SuspendedLong,
+		findings = append(findings, problem(TopicSuspended, fmt.Sprintf("kubectl altershield why %s -n %s", Argument(of), release.Namespace), SuspendedLong,
 			release.Namespace+"/"+release.Workload, shortly(i.now().Sub(release.Since.Time))))
 	}
 	if len(findings) == 0 {
-		return []Finding{ok(TopicSuspended, SuspendedNone, shortly(longSuspended))}
+		findings = append(findings, ok(TopicSuspended, SuspendedNone, shortly(longSuspended)))
 	}
+	return append(findings, i.unsuspended()...)
+}
+
+// unsuspended finds failed releases whose workloads can't be suspended.
+func (i Installation) unsuspended() []Finding {
+	var findings []Finding
+	for _, record := range newest(i.Records.Items) {
+		suspends := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionSuspended)
+		if suspends == nil || suspends.Reason != appv1alpha1.ReasonWorkloadNotWritten || record.Status.ObservedRelease != record.Spec.Release {
+			continue
+		}
+		of := record.Workload()
+		findings = append(findings, problem(TopicSuspended, fmt.Sprintf("kubectl altershield why %s -n %s", Argument(of), record.Namespace),
+			SuspensionDenied, record.Namespace+"/"+of.Name, suspends.Message))
+	}
+	slices.SortFunc(findings, func(a, b Finding) int { return cmp.Compare(a.Values[0], b.Values[0]) })
 	return findings
 }
 

@@ -140,9 +140,10 @@ const (
 	BatchUnchecked Symptom = "BatchNotChecked"
 
 	// BlockingOff and those below it are about suspended workloads.
-	BlockingOff   Symptom = "BlockingOff"
-	SuspendedNone Symptom = "SuspendedNone"
-	SuspendedLong Symptom = "SuspendedLong"
+	BlockingOff      Symptom = "BlockingOff"
+	SuspendedNone    Symptom = "SuspendedNone"
+	SuspendedLong    Symptom = "SuspendedLong"
+	SuspensionDenied Symptom = "SuspensionDenied"
 
 	// FinalizersNone and FinalizerHangs are about deleted objects.
 	FinalizersNone Symptom = "FinalizersNone"

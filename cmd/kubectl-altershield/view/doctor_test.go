@@ -340,6 +340,14 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 	longSuspended.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
 	failedOnly := record(4, "d1", is("Suspend", "False", "PodsFailed", "5xx above 1%"), has("Suspended", "False", "Observing", "it is only observed"), of("shop", "Deployment", "cart"))
 	failedOnly.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
+	const denial = "further releases of the Deployment are not denied yet, as it can't be suspended: a policy denies it"
+	unsuspended := record(4, "d1", is("Suspend", "False", "PodsFailed", "5xx above 1%"), has("Suspended", "False", "WorkloadNotWritten", denial), of("shop", "Deployment", "cart"))
+	job := func(name string, options ...recordOption) appv1alpha1.ChangeWorkload {
+		run := record(1, "f1", append(options, of("shop", "Job", name))...)
+		run.Spec.WorkloadRef.APIVersion = "batch/v1"
+		run.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
+		return run
+	}
 	deleted := record(5, "e1")
 	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now.Add(-time.Hour)}, []string{"altershield.defense.antgroup.com/change-order"}
 	records := func(added ...appv1alpha1.ChangeWorkload) func(*view.Installation) {
@@ -357,6 +365,11 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 		}, []finding{{"Problem", "BatchNotChecked", "shop|web--x--1--x--2: CheckTimeout", "kubectl describe changeworkload web--x--1 -n shop"}}},
 		"a long suspension":               {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
 		"a failure that suspends nothing": {"Suspended", records(failedOnly), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
+		"a failure that can't suspend": {"Suspended", records(unsuspended), []finding{{"OK", "SuspendedNone", "4h0m0s", ""},
+			{"Problem", "SuspensionDenied", "shop/cart|" + denial, "kubectl altershield why deployment/cart -n shop"}}},
+		"a Job that failed": {"Suspended", records(job("migrate", is("Suspend", "False", "PodsFailed", "exit code 1"))), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
+		"a Job that is suspended": {"Suspended", records(job("migrate", is("Running", "Unknown", "Refused", "its template failed before"))),
+			[]finding{{"Problem", "SuspendedLong", "shop/migrate|4h59m58s", "kubectl altershield why job/migrate -n shop"}}},
 		"a setting that keeps releases from being suspended": {"Suspended", func(i *view.Installation) { i.NotBlocking = true },
 			[]finding{{"Note", "BlockingOff", "", "kubectl altershield settings blocking on"}, {"OK", "SuspendedNone", "4h0m0s", ""}}},
 		"the same of an operator elsewhere": {"Suspended", func(i *view.Installation) { i.NotBlocking, i.Namespace = true, "ops" },
