@@ -76,12 +76,14 @@ func (i Installation) objects() []Finding {
 	}
 	var findings []Finding
 	for _, object := range i.Objects.Items {
-		condition := meta.FindStatusCondition(object.Conditions, object.Kind.Condition)
-		switch {
-		case condition == nil && i.now().Sub(object.CreationTimestamp.Time) > longUnseen:
+		if meta.FindStatusCondition(object.Conditions, object.Kind.Condition) == nil && i.now().Sub(object.CreationTimestamp.Time) > longUnseen {
 			findings = append(findings, problem(TopicObjects, i.describe(), ObjectUnseen, object.name(), object.Kind.Condition))
-		case condition != nil && condition.Status == metav1.ConditionFalse && condition.ObservedGeneration >= object.Generation && !object.isSwitchedOff(condition):
-			findings = append(findings, problem(TopicObjects, object.describe(), ObjectNotReady, object.name(), condition.Type, condition.Reason, condition.Message))
+		}
+		for _, name := range []string{object.Kind.Condition, appv1alpha1.ConditionGated} { // a ReleasePolicy needs both
+			condition := meta.FindStatusCondition(object.Conditions, name)
+			if condition != nil && condition.Status == metav1.ConditionFalse && condition.ObservedGeneration >= object.Generation && !object.isSwitchedOff(condition) {
+				findings = append(findings, problem(TopicObjects, object.describe(), ObjectNotReady, object.name(), condition.Type, condition.Reason, condition.Message))
+			}
 		}
 	}
 	if len(findings) == 0 {

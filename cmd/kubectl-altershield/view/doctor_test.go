@@ -383,6 +383,11 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 		}, []finding{{"Problem", "FinalizerHangs", "ControlledKind clonesets.apps.kruise.io|59m58s|altershield.defense.antgroup.com/kind", "kubectl describe controlledkinds clonesets.apps.kruise.io"}}},
 		"an object that isn't in effect": {"Objects", func(i *view.Installation) { i.Objects.Items[0].Conditions[0].Status = "False" },
 			[]finding{{"Problem", "ObjectNotReady", "ChangeFreeze shop/friday|Ready|Invalid|no times", "kubectl describe changefreezes friday -n shop"}}},
+		"steps without gates": {"Objects", func(i *view.Installation) {
+			policy := effective("ReleasePolicy", "steps", "Ready", "True")
+			policy.Conditions = append(policy.Conditions, metav1.Condition{Type: "Gated", Status: "False", ObservedGeneration: 2, Reason: "NotInstalled", Message: "apply config/gates"})
+			i.Objects.Items = append(i.Objects.Items, policy)
+		}, []finding{{"Problem", "ObjectNotReady", "ReleasePolicy shop/steps|Gated|NotInstalled|apply config/gates", "kubectl describe releasepolicies steps -n shop"}}},
 		"a subscription that can't be used": {"Objects", func(i *view.Installation) {
 			i.Objects.Items = append(i.Objects.Items, effective("ChangeSubscription", "chat", "Ready", "False"))
 		}, []finding{{"Problem", "ObjectNotReady", "ChangeSubscription shop/chat|Ready|Invalid|no times", "kubectl describe changesubscriptions chat -n shop"}}},
