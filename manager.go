@@ -289,6 +289,8 @@ func addRollback(
 			if _, observed := kind.(workload.Observed); observed { // nothing of it is rolled back
 				return reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
 			}
+			rollbacks.Begin(kind)
+			obstacles.Begin(kind)
 			return &runnable.Rollback{
 				Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
 				Settings: reader,

@@ -107,6 +107,9 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 		apply(ctx, role)
 		reviewGadgets(ctx, "yes", "None")
 		enforced(ctx, gadgets)
+		By("looking at its counters, whose first increase an alert would miss if they appeared with it")
+		metricsShow(ctx, `altershield_rollbacks_total{kind="Gadget",reason="PodsNotRunning"} 0`)
+		metricsShow(ctx, `altershield_rollback_obstacles_total{kind="Gadget",reason="PodsNotRunning"} 0`)
 	})
 
 	It("leaves when its CRD is deleted during a release, unnoticed by a Deployment, and is back with its CRD", func(ctx context.Context) {

@@ -40,9 +40,14 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)
 	}
 	for _, kind := range kinds {
-		for _, reason := range rollback.CountedReasons() {
-			metrics.obstacles.WithLabelValues(kind.GroupVersionKind().Kind, reason)
-		}
+		metrics.Begin(kind)
 	}
 	return metrics, nil
+}
+
+// Begin makes the counters of a kind start at 0: Prometheus sees no increase when a counter appears.
+func (m *Metrics) Begin(kind workload.Kind) {
+	for _, reason := range rollback.CountedReasons() {
+		m.obstacles.WithLabelValues(kind.GroupVersionKind().Kind, reason)
+	}
 }

@@ -59,19 +59,25 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 		}
 	}
 	for _, kind := range kinds {
-		for _, reason := range CountedReasons() {
-			metrics.rollbacks.WithLabelValues(kind.GroupVersionKind().Kind, reason)
-		}
-		if _, ok := kind.(workload.NodeBound); ok {
-			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causeFirstNodes)
-		}
-		if _, ok := kind.(workload.Parker); ok {
-			for _, reason := range CountedReasons()[1:] { // pods that don't run can't be parked
-				metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, reason)
-			}
-			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causePark)
-			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causeUnstick)
-		}
+		metrics.Begin(kind)
 	}
 	return metrics, nil
+}
+
+// Begin makes the counters of a kind start at 0: Prometheus sees no increase when a counter appears.
+func (m *Metrics) Begin(kind workload.Kind) {
+	name := kind.GroupVersionKind().Kind
+	for _, reason := range CountedReasons() {
+		m.rollbacks.WithLabelValues(name, reason)
+	}
+	if _, ok := kind.(workload.NodeBound); ok {
+		m.pods.WithLabelValues(name, causeFirstNodes)
+	}
+	if _, ok := kind.(workload.Parker); ok {
+		for _, reason := range CountedReasons()[1:] { // pods that don't run can't be parked
+			m.parks.WithLabelValues(name, reason)
+		}
+		m.pods.WithLabelValues(name, causePark)
+		m.pods.WithLabelValues(name, causeUnstick)
+	}
 }
