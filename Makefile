@@ -288,7 +288,7 @@ test-page: $(if $(shell command -v npm),page-tools) ## Test the page in a real b
 	cd hack/page && PAGE_TOOLS="$(PAGE_TOOLS)" CGO_ENABLED=0 go test -count=1 -timeout 20m ./...
 
 .PHONY: page-images
-page-images: ## Take the screenshots in docs/images, in a real browser.
+page-images: ## Take the screenshots in docs/images, in a real browser. Needs a Chinese font, as fonts-noto-cjk.
 	cd hack/page && PAGE_IMAGES=$(CURDIR)/docs/images CGO_ENABLED=0 go test -count=1 -run '^TestImages$$' ./browser
 
 .PHONY: check-image

@@ -166,7 +166,7 @@ func chinese() map[key]string {
 		"export.workload":   "工作负载",
 		"export.release":    "发布",
 		"export.outcome":    "结果",
-		"export.who":        "发布人",
+		"export.who":        "发布者",
 		"export.when":       "开始、结束",
 		"export.what":       "变更与镜像",
 		"export.approvals":  "批准与越过",
