@@ -45,7 +45,7 @@ type Options struct {
 
 // Bind defines the flags.
 func (o *Options) Bind(flags *flag.FlagSet) {
-	flags.StringVar(&o.Namespace, "namespace", appv1alpha1.SystemNamespace, "Namespace of the operator. It is deleted, unless its records are kept.")
+	flags.StringVar(&o.Namespace, "namespace", appv1alpha1.SystemNamespace, "Namespace of the operator. It is deleted if it was made for the operator, unless the records are kept.")
 	flags.DurationVar(&o.Patience, "patience", defaultPatience, "How long a running operator may take to release its records (finalizers).")
 	flags.BoolVar(&o.RecordsOnly, "records-only", false, "Remove the CRDs with all their objects, and nothing else.")
 	flags.BoolVar(&o.KeepRecords, "keep-records", false,

@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,8 +57,9 @@ func TestRemainingNamesTheCRDsThatStayWithTheReason(t *testing.T) {
 
 func TestUninstallerTellsThatAWebhookDeniesItsWritesWhateverTheCode(t *testing.T) {
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{"altershield.defense.antgroup.com/change-order"}}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "operator", Labels: map[string]string{"app.kubernetes.io/name": "altershield-operator"}}}
 	code := int32(404)
-	u := &Uninstaller{out: io.Discard, Options: Options{Namespace: "operator"}, client: interceptor.NewClient(testkit.NewFake(t, record), interceptor.Funcs{
+	u := &Uninstaller{out: io.Discard, Options: Options{Namespace: "operator"}, client: interceptor.NewClient(testkit.NewFake(t, record, namespace), interceptor.Funcs{
 		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
 			return testkit.Denied(code)
 		},

@@ -24,9 +24,7 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,6 +47,8 @@ const (
 	prefix = "altershieldoperator-"
 	// operatorName is the operator's Deployment.
 	operatorName = prefix + "controller-manager"
+	// labelName and operatorLabel are what the manifests label all their objects with, so also a namespace that is made for the operator.
+	labelName, operatorLabel = "app.kubernetes.io/name", "altershield-operator"
 
 	poll = 500 * time.Millisecond
 	// stopTimeout bounds the wait for the pods of the operator to end.
@@ -105,27 +105,6 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 		return fmt.Errorf("the operator is removed, but its remains can't be listed: %w", err)
 	}
 	fmt.Fprint(u.out, left)
-	return nil
-}
-
-// checkNamespace returns an error if the webhooks are those of an operator in another namespace: without its admission and its records, it
-// would run on. An operator without webhooks is half removed.
-func (u *Uninstaller) checkNamespace(ctx context.Context) error {
-	var list admissionregistrationv1.ValidatingWebhookConfigurationList
-	if err := u.client.List(ctx, &list); err != nil {
-		return fmt.Errorf("listing the ValidatingWebhookConfigurations: %w", err)
-	}
-	for _, configuration := range list.Items {
-		if !strings.HasPrefix(configuration.Name, prefix) {
-			continue
-		}
-		for _, webhook := range configuration.Webhooks {
-			if service := webhook.ClientConfig.Service; service != nil && service.Namespace != u.Namespace {
-				return fmt.Errorf("the operator isn't in namespace %s: the webhooks of ValidatingWebhookConfiguration %s are served in namespace %s: "+
-					"run it with --namespace=%s", u.Namespace, configuration.Name, service.Namespace, service.Namespace)
-			}
-		}
-	}
 	return nil
 }
 
@@ -252,41 +231,9 @@ func (u *Uninstaller) removeManager(ctx context.Context) error {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the pods of Deployment %s/%s to end: %w", u.Namespace, operatorName, err)
+		return fmt.Errorf("waiting for the pods of Deployment %s/%s to end: %w; one whose node is gone ends by kubectl delete pod --force", u.Namespace, operatorName, err)
 	}
 	return nil
-}
-
-// removeNamespace removes the namespace with its contents.
-func (u *Uninstaller) removeNamespace(ctx context.Context) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: u.Namespace}}
-	err := u.client.Delete(ctx, namespace)
-	if scope.IsGone(err) {
-		return nil
-	}
-	if err != nil && !scope.IsConflict(err) { // a conflict means that it is already being deleted
-		return fmt.Errorf("deleting namespace %s: %w", namespace.Name, err)
-	}
-	fmt.Fprintf(u.out, "deleted Namespace %s, waiting for its contents to be deleted\n", namespace.Name)
-	err = u.await(ctx, namespaceTimeout, func(ctx context.Context) (bool, error) {
-		err := u.client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for the deletion of namespace %s: %w%s", namespace.Name, err, obstacles(namespace))
-	}
-	return nil
-}
-
-// obstacles returns the conditions that delay the deletion of a namespace.
-func obstacles(namespace *corev1.Namespace) string {
-	var text strings.Builder
-	for _, condition := range namespace.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue {
-			text.WriteString("; " + condition.Message)
-		}
-	}
-	return text.String()
 }
 
 // await polls until done returns true or an error.

@@ -32,6 +32,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -341,6 +342,36 @@ func TestUninstallerRemovesNothingOfAnOperatorInAnotherNamespace(t *testing.T) {
 	}
 	u := &Uninstaller{client: kube, Options: Options{Namespace: "change-control"}}
 	g.Expect(u.checkNamespace(t.Context())).To(Succeed())
+}
+
+func TestUninstallerRemovesOnlyANamespaceThatWasMadeForTheOperator(t *testing.T) {
+	for _, row := range []struct {
+		namespace string
+		labels    map[string]string
+		stays     bool
+	}{
+		{"altershieldoperator-system", nil, false},
+		{"change-control", map[string]string{"app.kubernetes.io/name": "altershield-operator"}, false},
+		{"platform", map[string]string{"app.kubernetes.io/name": "platform"}, true},
+		{"platform", nil, true},
+	} {
+		g := NewWithT(t)
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: row.namespace, Labels: row.labels}}
+		manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: row.namespace, Name: "altershieldoperator-controller-manager"}}
+		kube := testkit.NewFake(t, namespace, manager)
+		var out bytes.Buffer
+		u := &Uninstaller{client: kube, out: &out, Options: Options{Namespace: row.namespace}}
+		g.Expect(u.removeNamespace(t.Context())).To(Succeed())
+		g.Expect(u.removeNamespace(t.Context())).To(Succeed(), "again")
+		if row.stays {
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace)).To(Succeed())
+			g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(manager), manager))).To(BeTrue())
+			g.Expect(out.String()).To(HavePrefix("Namespace platform stays, as it has no label app.kubernetes.io/name=altershield-operator: delete what remains of the operator in it\n" +
+				"deleted Deployment altershieldoperator-controller-manager"))
+		} else {
+			g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace))).To(BeTrue(), row.namespace)
+		}
+	}
 }
 
 func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
