@@ -66,6 +66,7 @@ func during(t *testing.T, b *bench, since time.Duration, do func()) (*httptest.R
 	do()
 	<-done
 	time.Sleep(2 * time.Minute) // of the bubble's clock: a verdict that is unknown so far is not given up before
+	synctest.Wait()
 	if len(b.arrivals.awaited) > 0 {
 		t.Error("the wait was not cleared up")
 	}

@@ -33,11 +33,11 @@ type verified struct {
 	since  time.Time
 }
 
-// seen is a batch, with its name and the time of its bad verdict.
+// seen is a batch, with its name, the time of its bad verdict, and when it was deleted.
 type seen struct {
 	*history.Batch
-	name   string
-	failed time.Time
+	name         string
+	failed, gone time.Time
 }
 
 // success is the state of the checker of Success.
@@ -119,11 +119,12 @@ func (s *success) end(write history.Write) {
 	}
 }
 
-// forget removes the verdicts of a deleted batch.
+// forget ends the verdicts of a deleted batch.
 func (s *success) forget(batch string, now time.Time) {
 	for workload, of := range s.batches {
-		if _, known := of[batch]; known {
-			delete(of, batch)
+		if deleted, known := of[batch]; known {
+			deleted.gone = now
+			of[batch] = deleted
 			s.blame(workload, now)
 		}
 	}
@@ -137,7 +138,7 @@ func (s *success) blame(workload string, now time.Time) {
 	}
 	var failed *history.Batch
 	for _, batch := range s.batches[workload] {
-		if batch.Release == shown.workload.Observed && len(batch.Failed) > 0 {
+		if batch.Release == shown.workload.Observed && len(batch.Failed) > 0 && batch.gone.IsZero() {
 			failed = batch.Batch
 		}
 	}
@@ -172,9 +173,10 @@ func (s *success) enter(write history.Write) {
 
 // passed counts the living pods of a release whose check has ended without a bad verdict, as far as the operator could know.
 func (s *success) passed(write history.Write) int {
-	var passed int
+	passed := map[string]bool{} // by UID: those of a deleted batch come into another one
 	for _, batch := range s.batches[write.Workload.UID] {
-		if batch.Release != write.Workload.Observed || !batch.Done && !s.unsure[batch.name] {
+		gone := !batch.gone.IsZero() && s.system.awake(batch.gone, write.Asked) > cacheLag
+		if gone || batch.Release != write.Workload.Observed || !batch.Done && !s.unsure[batch.name] {
 			continue
 		}
 		judged := s.system.awake(batch.failed, write.Asked) > cacheLag
@@ -183,10 +185,10 @@ func (s *success) passed(write history.Write) int {
 			if judged && slices.Contains(batch.Failed, pod.Name) || ended && s.system.awake(over.at, write.Asked) > podLag {
 				continue
 			}
-			passed++
+			passed[pod.UID] = true
 		}
 	}
-	return passed
+	return len(passed)
 }
 
 // leave ends the Success of a release.

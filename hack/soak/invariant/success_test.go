@@ -69,6 +69,25 @@ func TestSuccessForgivesABatchWhoseEndHasNoAnswer(t *testing.T) {
 		record("a", 1, "Success", "AllPodsPassed", 1, 1).writes, system()).Violations).To(HaveLen(1), "an answer came later")
 }
 
+func TestSuccessForgivesABatchThatWasDeletedJustBefore(t *testing.T) {
+	after := func(delay time.Duration) []string {
+		return invariant.Success(newStory().
+			batch("patch", "1", "a", 1, true, []string{"x"}, nil).batch("patch", "2", "a", 1, true, []string{"y"}, nil).
+			write(history.Write{Verb: "delete", Resource: "changepods", Ended: "2"}).after(delay).
+			record("a", 1, "Success", "AllPodsPassed", 2, 2).writes, system()).Violations
+	}
+	g := NewWithT(t)
+	g.Expect(after(10*time.Second)).To(BeEmpty(), "it may not have been seen")
+	g.Expect(after(11 * time.Second)).To(ConsistOf(ContainSubstring("1 live ones in its batches, of 2 desired")))
+}
+
+func TestSuccessCountsAPodOnceThatComesIntoAnotherBatch(t *testing.T) {
+	NewWithT(t).Expect(invariant.Success(newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, nil).write(history.Write{Verb: "delete", Resource: "changepods", Ended: "1"}).
+		batch("patch", "2", "a", 1, true, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 2, 2).writes, system()).Violations).To(ConsistOf(ContainSubstring("1 live ones in its batches, of 2 desired")))
+}
+
 func TestSuccessCatchesABadVerdictOnAnOrderWhichHasNoPods(t *testing.T) {
 	g := NewWithT(t)
 	with := func(failed ...string) []string {
