@@ -75,7 +75,7 @@ func (r *Reconciler) listPods(ctx context.Context, kind workload.Observed, recor
 	if err := r.observeRun(ctx, *revision, pods, result); err != nil {
 		return err
 	}
-	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	r.observeFinished(pods, result)
 	return nil
 }
 

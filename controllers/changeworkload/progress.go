@@ -85,11 +85,24 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if err := r.observeRun(ctx, *revision, pods, result); err != nil {
 		return err
 	}
-	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	r.observeFinished(pods, result)
 	if err := r.observeStray(ctx, workload, result, revision.Pods); err != nil {
 		return err
 	}
 	return r.observeUnlabelled(ctx, workload, result)
+}
+
+// observeFinished observes which pods of the release have finished. Those of a run may have been removed since they succeeded.
+func (r *Reconciler) observeFinished(pods []corev1.Pod, result *scene) {
+	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	if result.Run == nil {
+		return
+	}
+	for i := range pods {
+		if decide.HasSucceeded(&pods[i]) {
+			result.Run.There++
+		}
+	}
 }
 
 // observeRun looks for pods of a run that don't start. No event shows that their time is over.

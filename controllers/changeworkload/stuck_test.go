@@ -99,6 +99,46 @@ func TestReconcileFindsAStuckRun(t *testing.T) {
 	}
 }
 
+func TestReconcileChecksThePodsThatAreLeftOfARun(t *testing.T) {
+	succeeded := pulling(time.Hour)
+	succeeded.Status = corev1.PodStatus{Phase: "Succeeded"}
+	labelled := succeeded.DeepCopy()
+	labelled.Labels["altershield.defense.antgroup.com/operate-finished"] = "1795255200"
+	for _, row := range []struct {
+		name  string
+		pod   *corev1.Pod
+		ended time.Duration
+		want  int
+		again time.Duration
+	}{
+		{"not before the cache shows all", labelled, 10 * time.Second, 0, 50 * time.Second},
+		{"without those that were removed", labelled, time.Hour, 1, 0},
+		{"not before they have their label", succeeded, time.Hour, 0, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, backup := NewWithT(t), backupAt("cron-1", "2")
+			backup.Annotations = map[string]string{"altershield.defense.antgroup.com/release": "2"}
+			ofBackup := []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: "backup", UID: "cron-1", Controller: ptr.To(true)}}
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "backup-1", UID: "job-1", OwnerReferences: ofBackup,
+				Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "v2"}}}
+			job.Status.Succeeded, job.Status.Conditions = 3, []batchv1.JobCondition{{
+				Type: "Complete", Status: "True", LastTransitionTime: metav1.NewTime(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC).Add(-row.ended))}}
+			record := recordAt(2, "v2", "Running", "Running")
+			record.Name, record.OwnerReferences, record.Spec.CountThreshold = "cronjobs.backup--x--v2", ofBackup, 500
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
+			p := newPlane(t, []client.Object{row.pod.DeepCopy(), namespace, backup, job, record}, nil)
+			p.Kinds = workload.Registry{cronjob.Kind{}}
+
+			result, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.RequeueAfter).To(Equal(row.again))
+			var batches appv1alpha1.ChangePodList
+			g.Expect(p.api.List(t.Context(), &batches)).To(Succeed())
+			g.Expect(batches.Items).To(HaveLen(row.want))
+		})
+	}
+}
+
 func TestReleaseChangedPassesTheRunThatBlocks(t *testing.T) {
 	g, changed := NewWithT(t), releaseChanged(cronjob.Kind{})
 	idle, blocked := backupAt("cron-1", "2"), backupAt("cron-1", "2")

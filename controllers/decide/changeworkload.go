@@ -88,7 +88,7 @@ func (d *Decision) IsFinal() bool {
 
 // Decide recounts a release from an observation and decides what to do. The same arguments give the same decision.
 func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
-	seen = seen.prepared()
+	seen = seen.prepared(now)
 	status := startOf(workload, seen)
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	var decision Decision
@@ -323,10 +323,8 @@ func (d *Decision) await(
 		return
 	}
 	if seen.Runs {
-		seen.describeRun(status)
-		if seen.Stuck.Next > 0 {
-			d.lookIn(seen.Stuck.Next)
-		}
+		seen.describeRun(status, now)
+		d.Wait = Sooner(d.Wait, seen.runWait(now))
 		return
 	}
 	switch {

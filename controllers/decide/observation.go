@@ -17,6 +17,8 @@ limitations under the License.
 package decide
 
 import (
+	"time"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -98,11 +100,11 @@ type Observation struct {
 }
 
 // prepared returns the observation as it counts for decisions.
-func (o Observation) prepared() Observation {
+func (o Observation) prepared(now time.Time) Observation {
 	if o.Observed {
 		o = o.unsteered()
 	}
-	o.Desired = o.desiredPods()
+	o.Desired = o.desiredPods(now)
 	o.OptedIn = o.OptedIn && !o.NotEnforced
 	return o
 }

@@ -29,6 +29,9 @@ import (
 // trialRetry is how long to wait before a trial that could not be started is tried again: a granted permission causes no event.
 const trialRetry = time.Minute
 
+// runLag is how long after the end of a run the cache may take to show all of its pods.
+const runLag = time.Minute
+
 // Run is a set of pods that end by themselves, those of a Job.
 type Run struct {
 	// Name names it in messages, as Job backup-29384.
@@ -37,6 +40,8 @@ type Run struct {
 	Complete  bool
 	Succeeded int32
 	Ended     time.Time
+	// There is how many of its pods that succeeded still exist.
+	There int
 	// Failure is why it ended without success, nil where it did not.
 	Failure *Failure
 }
@@ -80,17 +85,40 @@ func isJudgedBefore(a, b *Revision) bool {
 	return isOlder(a, b) != aFailed
 }
 
-// desiredPods returns how many pods of a release are checked. Of pods that end by themselves, those count that the run needed, and
-// once it was removed, those in batches.
-func (o *Observation) desiredPods() int32 {
+// desiredPods returns how many pods of a release are checked. Of pods that end by themselves, those count that the run needed, without
+// those that were removed before their check, and once it was removed, those in batches.
+func (o *Observation) desiredPods(now time.Time) int32 {
 	switch {
 	case !o.Runs:
 	case o.Run == nil && len(o.Batches) > 0:
 		return int32(len(BatchedPods(o.Batches)))
 	case o.Run != nil && o.Run.Complete:
+		if left := o.leftOfRun(); left > 0 && o.Run.lag(now) <= 0 {
+			return min(o.Run.Succeeded, int32(left))
+		}
 		return o.Run.Succeeded
 	}
 	return o.Desired
+}
+
+// leftOfRun returns how many pods of a run exist or are in batches.
+func (o *Observation) leftOfRun() int { return o.Run.There + len(o.remaining()) - len(o.Finished) }
+
+// lag returns how long the cache may take yet to show all pods of a run.
+func (r *Run) lag(now time.Time) time.Duration {
+	if !r.Complete {
+		return 0
+	}
+	return r.Ended.Add(runLag).Sub(now)
+}
+
+// runWait returns when to look at a run again, 0 if nothing but an event can change the decision.
+func (o *Observation) runWait(now time.Time) time.Duration {
+	wait := o.Stuck.Next
+	if o.Run != nil {
+		wait = Sooner(wait, max(o.Run.lag(now), 0))
+	}
+	return wait
 }
 
 // remaining returns the finished pods of a release. Those that ended by themselves count after their removal, too: nothing replaces them.
@@ -179,7 +207,7 @@ func (d *Decision) AnswerTrial(workload *appv1alpha1.ChangeWorkload, name string
 }
 
 // describeRun sets why a release whose pods end by themselves isn't verified yet.
-func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus) {
+func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	waits := o.Run == nil && len(o.Batches) == 0 // for its first run
 	switch run := o.Run; {
 	case o.Refused != "" && o.Paused:
@@ -197,6 +225,9 @@ func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus) {
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunStuck, run.Name+" is stuck: "+o.Stuck.Message+o.whileStuck())
 	case run != nil && !run.Complete:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunning, run.Name+" runs; its pods are checked once they have succeeded")
+	case run != nil && o.leftOfRun() == 0 && run.lag(now) <= 0:
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
+			run.Name+" completed, but its pods were removed before they could be checked"+o.afterRemoval())
 	default:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
 			"waiting for pods or checking them: kubectl get changepods shows each batch")
@@ -221,6 +252,14 @@ func (o *Observation) whileStuck() string {
 		return ""
 	}
 	return "; no other run begins before it ends, as concurrencyPolicy is Forbid: release a fix, and delete that Job"
+}
+
+// afterRemoval returns what follows a run whose pods were removed before their check.
+func (o *Observation) afterRemoval() string {
+	if !o.Recurs {
+		return ""
+	}
+	return "; the next run is checked once that Job is removed"
 }
 
 // afterFailure returns what follows a failed run.

@@ -43,7 +43,7 @@ func runs(seen *decide.Observation) { seen.Run = &decide.Run{Name: "Job backup-1
 
 func complete(succeeded int32) seenOption {
 	return func(seen *decide.Observation) {
-		seen.Run = &decide.Run{Name: "Job backup-1", Complete: true, Succeeded: succeeded}
+		seen.Run = &decide.Run{Name: "Job backup-1", Complete: true, Succeeded: succeeded, There: int(succeeded)}
 	}
 }
 
@@ -110,6 +110,44 @@ func TestDecideChecksTheFirstRun(t *testing.T) {
 				g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(row.message))
 			}
 			g.Expect(decision.Status.WaitDeadline).To(BeNil(), "a run ends in its time")
+		})
+	}
+}
+
+// left makes pods of a run that completed so long ago be there.
+func left(there int, ago time.Duration) seenOption {
+	return func(seen *decide.Observation) { seen.Run.There, seen.Run.Ended = there, now.Add(-ago) }
+}
+
+func TestDecideChecksThePodsThatAreLeftOfARun(t *testing.T) {
+	const verifying = "waiting for pods or checking them: kubectl get changepods shows each batch"
+	batched := batches(newBatch(pods(1, 2), done))
+	for _, row := range []struct {
+		name     string
+		seen     decide.Observation
+		sizes    []int
+		verified string
+		message  string
+		wait     time.Duration
+	}{
+		{"not at once: the cache may show the end of a run before its pods", see(3, job, complete(3), left(2, 59*time.Second), finished(pods(1, 2))), nil, "Unknown Verifying", verifying, time.Second},
+		{"after a minute", see(3, job, complete(3), left(2, time.Minute), finished(pods(1, 2))), []int{2}, "Unknown Verifying", verifying, 0},
+		{"once they have their label", see(3, job, complete(3), left(3, time.Hour), finished(pods(1, 2))), nil, "Unknown Verifying", verifying, 0},
+		{"and passed", see(3, job, complete(3), left(2, time.Hour), finished(pods(1, 2)), batched), nil, "True AllPodsPassed", "every desired pod finished and passed", 0},
+		{"and passed before they were removed, too", see(3, job, complete(3), left(0, time.Hour), batched), nil, "True AllPodsPassed", "every desired pod finished and passed", 0},
+		{"none of a Job", see(3, job, complete(3), left(0, time.Hour)), nil, "Unknown Verifying",
+			"Job backup-1 completed, but its pods were removed before they could be checked", 0},
+		{"none of a CronJob", see(3, cron, complete(3), left(0, time.Hour)), nil, "Unknown Verifying",
+			"Job backup-1 completed, but its pods were removed before they could be checked; the next run is checked once that Job is removed", 0},
+		{"not yet", see(3, job, complete(3), left(0, 0)), nil, "Unknown Verifying", verifying, time.Minute},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(newWorkload(batchesOf(3)), row.seen, now)
+			g.Expect(sizes(decision.Batches)).To(Equal(append([]int{}, row.sizes...)))
+			g.Expect(conditionOf(decision.Status, "Verified")).To(Equal(row.verified))
+			g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(row.message))
+			g.Expect(decision.Wait).To(Equal(row.wait))
 		})
 	}
 }
