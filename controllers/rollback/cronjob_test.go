@@ -98,3 +98,16 @@ func TestRollBackOfACronJobNeedsAKeptRelease(t *testing.T) {
 		g.Expect(b.patches).To(BeEmpty())
 	}
 }
+
+func TestRollBackOfACronJobPassesOverAReleaseThatIsNotKept(t *testing.T) {
+	const unverified = "fedcba9876543210fedcba9876543210"
+	g := NewWithT(t)
+	b := newBench(t, nil, append(stuckBackup(),
+		backupJob("between", unverified, 30*time.Minute, `{"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}`),
+		keptContent("cronjobs.backup", verifiedBackup, "c-1",
+			`{"content": {"/spec/schedule": "@daily", "/spec/jobTemplate/spec/template": {"spec": {"containers": [{"name": "backup", "image": "good"}]}}}}`))...)
+	made, err := b.RollBack(t.Context(), stuckBackupRequest())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(made.Message).To(Equal("pod new-1: container backup: ErrImagePull"))
+	g.Expect(b.patches).To(HaveExactElements(ContainSubstring(`"image":"good"`)))
+}

@@ -96,22 +96,29 @@ func (t target) written(kind workload.Kind) workload.Content {
 	return workload.TemplateContent(kind, workload.TemplateOf(kind, t.content).Stamped(t.version))
 }
 
-// healthyOlder returns the template of the newest healthy older revision, which may be from before the workload came under change control.
+// healthyOlder returns the content of the newest healthy older revision, which may be from before the workload came under change control.
+// A run has no content: it counts if that of its version is kept.
 func (r *Roller) healthyOlder(request Request, scene *scene, revisions []history.Revision) (target, error) {
-	older := scene.past.HealthyOlder(scene.revisions, r.Clock.Now())
-	if older == nil {
-		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
-			"no older %s of %s still runs all its pods", workload.RevisionNoun(request.Kind), request.phrase())}
+	kept := map[string]workload.Content{}
+	for _, revision := range revisions {
+		kept[revision.Version] = revision.Content
 	}
-	if older.Template != nil {
+	usable := slices.DeleteFunc(slices.Clone(scene.revisions), func(revision decide.Revision) bool {
+		return revision.Template == nil && kept[revision.Version] == nil && revision.Version != scene.past.Release.Version
+	})
+	now := r.Clock.Now()
+	older := scene.past.HealthyOlder(usable, now)
+	switch lost := scene.past.HealthyOlder(scene.revisions, now); {
+	case older != nil && older.Template != nil:
 		return target{content: workload.TemplateContent(request.Kind, older.Template), version: older.Version}, nil
-	}
-	at := slices.IndexFunc(revisions, func(kept history.Revision) bool { return kept.Version == older.Version })
-	if at < 0 {
+	case older != nil:
+		return target{content: kept[older.Version], version: older.Version}, nil
+	case lost != nil:
 		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
-			"version %s of %s ran before, but its release is not kept, as that of a verified one is", older.Version, request.phrase())}
+			"version %s of %s ran before, but its release is not kept, as that of a verified one is", lost.Version, request.phrase())}
 	}
-	return target{content: revisions[at].Content, version: older.Version}, nil
+	return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
+		"no older %s of %s still runs all its pods", workload.RevisionNoun(request.Kind), request.phrase())}
 }
 
 // verified returns the content of the requested version, or of the newest verified one, from the history or from a revision that still
