@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	kindof "github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 )
 
 // versionOfGroup is the MD5 of the JSON of the kept content of a group.
@@ -142,4 +143,11 @@ func TestObstacleOfAKindWithoutUndo(t *testing.T) {
 	b := newBench(t, nil, optedIn(), sleep())
 	_, err := b.RollBack(t.Context(), asked)
 	g.Expect(err).To(Equal(&rollback.Obstacle{Reason: "NotReversible", Message: "deployment sleep can't be rolled back: its ControlledKind has undo: None"}))
+}
+
+func TestObstacleOfAJob(t *testing.T) {
+	asked := request("Requested", "")
+	asked.Kind = job.Kind{}
+	NewWithT(t).Expect(rollback.ObstacleOf(sleep(), true, asked)).To(Equal(&rollback.Obstacle{
+		Reason: "NotReversible", Message: "job sleep can't be rolled back: a Job is one release, so there is nothing to go back to"}))
 }

@@ -93,7 +93,11 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 			"%s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", phrase)}
 	}
 	if !request.Park && !workload.MayUndo(request.Kind) {
-		return &Obstacle{ObstacleNotReversible, fmt.Sprintf("%s can't be rolled back: its ControlledKind has undo: None", phrase)}
+		why := "its ControlledKind has undo: None"
+		if _, once := request.Kind.(workload.Once); once {
+			why = "a " + request.Kind.GroupVersionKind().Kind + " is one release, so there is nothing to go back to"
+		}
+		return &Obstacle{ObstacleNotReversible, fmt.Sprintf("%s can't be rolled back: %s", phrase, why)}
 	}
 	if obstacle := requestObstacle(phrase, object, release, request); obstacle != nil {
 		return obstacle
