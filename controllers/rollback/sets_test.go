@@ -195,7 +195,7 @@ func TestRollBackOfASetReturnsAnObstacle(t *testing.T) {
 			"statefulset web has volumeClaimTemplates, and a rollback would not take back the data in its volumes: " +
 				"annotate it altershield.defense.antgroup.com/allow-data-rollback=true if the earlier version can use the data"},
 		{"whose pods a user deletes", statefulset.Kind{}, "PodsFailed", onDelete, nil, "Paused",
-			"statefulset web is paused by a user, so a rollback would have no effect: delete its pods"},
+			"statefulset web is paused by a user, so a rollback would have no effect: set its update strategy to RollingUpdate"},
 		{"whose pods a user deletes", daemonset.Kind{}, "PodsFailed", onDelete, nil, "Paused",
 			"daemonset web is paused by a user, so a rollback would have no effect: set its update strategy to RollingUpdate"},
 		{"without a healthy revision of before", daemonset.Kind{}, "PodsNotRunning", allowed,

@@ -108,7 +108,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		Resume:          "set its partition to 0",
 	}
 	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		rollout.Resume = "delete its pods"
+		rollout.Resume = "set its update strategy to RollingUpdate"
 	}
 	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
 		return rollout

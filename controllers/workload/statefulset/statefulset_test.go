@@ -85,7 +85,7 @@ func TestKindRollout(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			row.want.Resume = "set its partition to 0"
 			if row.spec.UpdateStrategy.Type == "OnDelete" {
-				row.want.Resume = "delete its pods"
+				row.want.Resume = "set its update strategy to RollingUpdate"
 			}
 			NewWithT(t).Expect(statefulset.Kind{}.Rollout(&appsv1.StatefulSet{Spec: row.spec, Status: row.status})).To(Equal(row.want))
 		})
