@@ -236,6 +236,15 @@ func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkl
 	return time.Unix(status.EntryTimeUnix+int64(seconds), 0)
 }
 
+// LookSeconds returns for how many seconds a policy with these terms looks at the last pods of a release, unless its checks pass early: the bake and
+// the watch follow each other only if pods wait for the bake.
+func LookSeconds(terms *appv1alpha1.VerificationTerms) int32 {
+	if bakesBatches(appv1alpha1.AppliedPolicy{VerificationTerms: *terms}) {
+		return terms.BakeSeconds + terms.WatchSeconds
+	}
+	return max(terms.BakeSeconds, terms.WatchSeconds)
+}
+
 // looks reports whether a policy has checks that look at metrics, or at what others say, as pods come.
 func looks(policy *appv1alpha1.AppliedPolicy) bool {
 	for i := range policy.Checks {

@@ -138,7 +138,7 @@ func advice(policy *appv1alpha1.VerificationPolicy) (warnings []string) {
 
 // shortOfTime returns what becomes of a check that has too little time to fail or to end, empty for one that has enough.
 func shortOfTime(spec *appv1alpha1.VerificationPolicySpec, check *appv1alpha1.VerificationCheck) string {
-	time, measured := spec.BakeSeconds+spec.WatchSeconds, decide.Measured(check)
+	time, measured := decide.LookSeconds(&spec.VerificationTerms), decide.Measured(check)
 	switch {
 	case decide.IsPhased(check.Phase):
 		if check.Job != nil && check.Job.TimeoutSeconds > check.TimeoutSeconds {
@@ -146,10 +146,10 @@ func shortOfTime(spec *appv1alpha1.VerificationPolicySpec, check *appv1alpha1.Ve
 		}
 	case measured != nil:
 		if needed := spec.WarmupSeconds + (measured.LeastLooks(spec.IntervalSeconds)+1)*spec.IntervalSeconds; time < needed {
-			return fmt.Sprintf("never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together", needed, time)
+			return fmt.Sprintf("never fails: it needs %d seconds, and bakeSeconds and watchSeconds give it %d", needed, time)
 		}
 	case check.Job != nil && check.Job.TimeoutSeconds > time:
-		return fmt.Sprintf("is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are %d together: timeoutSeconds is %d", time, check.Job.TimeoutSeconds)
+		return fmt.Sprintf("is Inconclusive if it takes longer than bakeSeconds and watchSeconds give it, %d: timeoutSeconds is %d", time, check.Job.TimeoutSeconds)
 	}
 	return ""
 }

@@ -78,23 +78,35 @@ func TestValidator(t *testing.T) {
 		{"counters, without the time for four looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 134, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
-		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds are 134 together"}},
+		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds give it 134"}},
 		{"counters of the past, without the time for thirteen looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 269, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 			spec.Checks[0].Ratio.Comparison = &appv1alpha1.RatioComparison{Baseline: "Before"}
-		}), "", []string{"spec.checks[0].ratio never fails: it needs 270 seconds, and bakeSeconds and watchSeconds are 269 together"}},
+		}), "", []string{"spec.checks[0].ratio never fails: it needs 270 seconds, and bakeSeconds and watchSeconds give it 269"}},
+		{"counters that nothing waits for, with the time for four looks only in both times together", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 60, 100, 60, 15
+			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
+		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds give it 100"}},
+		{"counters beside a check for which pods wait", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Mode, spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = "Enforce", 60, 100, 60, 15
+			spec.Checks[0].Type, spec.Checks[0].Mode, spec.Checks[0].Ratio = "Ratio", "Observe", &appv1alpha1.RatioCheck{}
+		}), "", nil},
 		{"counters, with the time for two looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
-			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 50, 55, 60, 15
+			spec.Mode, spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = "Enforce", 50, 55, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 			spec.Checks[0].Ratio.Threshold = &appv1alpha1.RatioThreshold{Consecutive: 2}
 		}), "", nil},
 		{"a script with less time than it may take", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
-			spec.BakeSeconds, spec.WatchSeconds = 60, 30
+			spec.Mode, spec.BakeSeconds, spec.WatchSeconds = "Enforce", 60, 30
 			spec.Checks[0].Type, spec.Checks[0].Job = "Job", &appv1alpha1.JobCheck{TimeoutSeconds: 91}
-		}), "", []string{"spec.checks[0].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are 90 together: timeoutSeconds is 91"}},
-		{"a script with enough time", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+		}), "", []string{"spec.checks[0].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds give it, 90: timeoutSeconds is 91"}},
+		{"a script that nothing waits for with less time than it may take", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WatchSeconds = 60, 30
+			spec.Checks[0].Type, spec.Checks[0].Job = "Job", &appv1alpha1.JobCheck{TimeoutSeconds: 61}
+		}), "", []string{"spec.checks[0].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds give it, 60: timeoutSeconds is 61"}},
+		{"a script with enough time", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Mode, spec.BakeSeconds, spec.WatchSeconds = "Enforce", 60, 30
 			spec.Checks[0].Type, spec.Checks[0].Job = "Job", &appv1alpha1.JobCheck{TimeoutSeconds: 90}
 		}), "", nil},
 		{"a query of one's own", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { query(&spec.Checks[0]) }), "",
