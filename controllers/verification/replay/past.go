@@ -82,7 +82,11 @@ func ofRecord(record *appv1alpha1.ChangeWorkload, name string, terms *appv1alpha
 	past := Past{Record: record.UID, Release: checks.Scene{
 		Version: record.Spec.Reversion, Number: record.Spec.Release, Kind: kind, Namespace: record.Namespace, Name: name,
 		Replicas: status.Counts.Desired, Began: time.Unix(record.Spec.CreateTimeUnix, 0),
+		Before: appv1alpha1.OldPods{Pods: status.Counts.Desired}, // which says whether all of them are looked at
 	}}
+	if status.Verification != nil {
+		past.Release.Before = status.Verification.OldPods
+	}
 	verified := now
 	switch status.Status {
 	case appv1alpha1.ChangeWorkloadSuccess, appv1alpha1.ChangeWorkloadSuspend, appv1alpha1.ChangeWorkloadFailed:

@@ -132,7 +132,27 @@ func TestFindReadsTheRelease(t *testing.T) {
 	past.Release.Began = began
 	g.Expect(past.Release).To(Equal(checks.Scene{
 		Version: "0f", Number: 3, Kind: "Deployment", Namespace: "shop", Name: "web", Replicas: 4, New: nil, Began: began,
+		Before: appv1alpha1.OldPods{Pods: 4},
 	}))
+}
+
+// Of a large workload, a source may have more series than it answers with.
+func TestFindHasAsManyOldPodsLookedAtAsTheOperator(t *testing.T) {
+	for name, verification := range map[string]*appv1alpha1.ReleaseVerification{
+		"that the release had": {OldPods: appv1alpha1.OldPods{Pods: 2700}}, "where no policy concerned it": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			large := record(3, "Success", func(record *appv1alpha1.ChangeWorkload) {
+				record.Status.Verification, record.Status.Counts.Desired = verification, 2700
+			})
+			past, err := replay.Find([]appv1alpha1.ChangeWorkload{large}, schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web", 3,
+				&appv1alpha1.VerificationTerms{}, at(600))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(measure.SumByPod(&past.Release, appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, "up", nil)).To(
+				HaveSuffix(`{namespace="shop",pod=~"web-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{4}[b]|web-7d4b9-x7k2p"})`))
+		})
+	}
 }
 
 func policy(edit func(*appv1alpha1.VerificationPolicySpec)) *appv1alpha1.VerificationPolicy {
