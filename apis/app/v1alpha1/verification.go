@@ -88,8 +88,8 @@ type ReleaseVerification struct {
 	// +listType=atomic
 	// +optional
 	LeftOut []string `json:"leftOut,omitempty"`
-	// policies are those that concerned the workload when the release began, as they were then. A policy that is deleted, or whose mode
-	// is lowered, takes effect at once; any other change with the next release.
+	// policies are those that concerned the workload when the release began, as they were then. A policy that is deleted, or doesn't
+	// concern the workload any more, or whose mode is lowered, takes effect at once; any other change with the next release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
