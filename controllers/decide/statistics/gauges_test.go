@@ -59,6 +59,8 @@ func TestGauges(t *testing.T) {
 		{"each above each but one", steady(30, 31, 16), seven, 0, 0.005, "Pass", "CheckPassed", nan},
 		{"one pod", steady(30), seven, 0, 0.01, "Fail", "CheckFailed", nan},
 		{"one pod, not above the tolerance", steady(19), seven, 0, 0.01, "Pass", "CheckPassed", nan},
+		{"three pods, six old ones: 84 arrangements", steady(30, 31, 32), seven[:6], 0, 0.01, "Fail", "CheckFailed", nan},
+		{"four pods, four old ones: 70 arrangements", steady(30, 31, 32, 33), seven[:4], 0, 0.01, "Inconclusive", "TooFewPods", nan},
 		{"one pod, four old ones", steady(30), seven[:4], 0, 0.01, "Inconclusive", "TooFewPods", nan},
 		{"not seen", steady(nan, nan), seven, 0, 0.01, "Inconclusive", "MissingOnNewPods", nan},
 		{"none seen", steady(nan, nan), steady(nan, math.Inf(1)), 0, 0.01, "Inconclusive", "MetricMissing", nan},
