@@ -18,11 +18,11 @@ package statistics
 
 import "math"
 
-// Threshold fails once the rate of the new pods exceeds a fixed one in so many looks running. Looks with less exposure than needed neither
-// count nor interrupt, and nothing fails while too few of the pods were seen.
+// Threshold fails once the rate of the new pods exceeds a fixed one in so many looks running, with what was counted in these. Looks with less exposure
+// than needed neither count nor interrupt, and nothing fails while too few of the pods were seen.
 func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64, ended bool) Finding {
 	f := Finding{Verdict: Inconclusive, Reason: InProgress, PValue: math.NaN(), Threshold: maxRate, MinimumDetectable: math.Inf(1)}
-	running, judged, news := 0, 0, Count{}
+	running, judged, news, above := 0, 0, Count{}, Count{}
 	for i := range looks {
 		f.Looks++
 		f.NewPods = f.NewPods.plus(len(looks[i].New), looks[i].NewPods)
@@ -31,11 +31,11 @@ func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64,
 			continue
 		}
 		judged++
-		if running++; look.rate() <= maxRate {
-			running = 0
+		if running, above = running+1, above.plus(look); look.rate() <= maxRate {
+			running, above = 0, Count{}
 		}
 		if running >= consecutive && f.NewPods.enough() { // the pods that aren't seen may be the good ones
-			f.Verdict, f.Reason = Fail, CheckFailed
+			f.Verdict, f.Reason, news = Fail, CheckFailed, above
 			break
 		}
 	}

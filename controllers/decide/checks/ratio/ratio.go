@@ -169,7 +169,11 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 	}
 	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, newPods, found.NewEvents)
 	if objective.Threshold != nil {
-		return text + fmt.Sprintf(", at most %s is allowed", objective.Threshold.Max)
+		text += fmt.Sprintf(", at most %s is allowed", objective.Threshold.Max)
+		if found.Verdict != statistics.Fail && found.New > found.Threshold {
+			text += fmt.Sprintf(" in %d looks running", objective.Threshold.Consecutive)
+		}
+		return text
 	}
 	text += fmt.Sprintf(", %.3g%% %s", found.Old*100, on)
 	if !math.IsInf(found.Ratio, 0) {

@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -109,6 +110,17 @@ func TestJudge(t *testing.T) {
 		delete(counters.Bad, pod)
 		return counters
 	}
+	// worse makes two of a thousand events bad at each of ten looks but some, at which it makes thirty.
+	worse := func(at ...int) ratio.Counters {
+		counters, bad := counted(13, 2, 2), 0.0
+		for moment := 3; moment < 13; moment++ {
+			if bad += 2; slices.Contains(at, moment) {
+				bad += 28
+			}
+			counters.Bad["web-7d4b9-x7k2p"][moment] = bad
+		}
+		return counters
+	}
 	old := "0.2% on 1 old pod"
 	for name, row := range map[string]struct {
 		release                  *checks.Scene
@@ -134,7 +146,10 @@ func TestJudge(t *testing.T) {
 		"never asked":                     {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "series in 0 of 0 looks at 1 new pod, and nothing at 1 old pod to compare with", false},
 		"above the threshold":             {scene(), threshold(), counted(7, 32, 2), false, "Fail", "CheckFailed", "3.2% on 1 new pod (96 events), at most 1% is allowed", false},
 		"above the threshold, for a look": {scene(), threshold(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
-		"below the threshold":             {scene(), threshold(), counted(9, 2, 2), true, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed", true},
+		"above the threshold, at last":    {scene(), threshold(), worse(10, 11, 12), true, "Fail", "CheckFailed", "3% on 1 new pod (90 events), at most 1% is allowed", false},
+		"above the threshold, but not running": {scene(), threshold(), worse(6, 7, 9, 10, 12), true,
+			"Pass", "CheckPassed", "1.76% on 1 new pod (158 events), at most 1% is allowed in 3 looks running", true},
+		"below the threshold": {scene(), threshold(), counted(9, 2, 2), true, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed", true},
 		"a tolerance that is no number": {scene(), &appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{MinDelta: "1%"}}, counted(9, 2, 2), true,
 			"Inconclusive", "EvaluationError", `comparison.tolerance: strconv.ParseFloat: parsing "": invalid syntax`, false},
 		"a difference that is no number": {scene(), &appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{Tolerance: "2", MinDelta: "much"}}, counted(9, 2, 2), true,
