@@ -42,13 +42,10 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if !result.Current {
 		return nil
 	}
-	release := freeze.ReleaseOf(annotations, record.Spec.Release)
+	release := freeze.Recorded(record, annotations)
 	result.Freeze.Parked = release.Parked
 	if decide.IsSettled(record) {
 		return nil
-	}
-	if release.Began.IsZero() {
-		release.Began = time.Unix(record.Spec.CreateTimeUnix, 0)
 	}
 	now := r.Clock.Now()
 	reader := freeze.Reader{Namespaces: r.Client, Freezes: records.reader(), Namespace: r.Settings.Namespace}
@@ -96,7 +93,7 @@ func (r *Reconciler) thawing(ctx context.Context, reader freeze.Reader, records 
 			if err != nil {
 				return nil, err
 			}
-			if freeze.ReleaseOf(of.owner.GetAnnotations(), records[i].Spec.Release).InForce(found) != nil {
+			if freeze.Recorded(&records[i], of.owner.GetAnnotations()).InForce(found) != nil {
 				continue
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -334,4 +335,45 @@ func TestReconcileLeavesARolloutThatAnExceptedUserResumed(t *testing.T) {
 	condition, _ := p.frozenState()
 	g.Expect(condition).To(Equal("False Resumed"))
 	g.Expect(p.deployment().Annotations).NotTo(HaveKey(frozenKey))
+}
+
+// A user who let a release go on during one freeze didn't do so during a later one, although that ends before the first.
+func TestReconcileHoldsAReleaseByAFreezeThatBeganAfterAUserLetItGoOn(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		glass  string
+		paused bool
+	}{
+		{"by a BreakGlass", `{"release":2,"name":"inc-1","uid":"u-1","user":"bob","time":"2026-11-21T10:00:00Z","overrides":["Freeze"],"would":["frozen"]}`, false},
+		{"as one whom the first excepts, who does so again", "", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, record := NewWithT(t), recordAt(2, version, "Running", "Verifying")
+			rolling := func(deployment *appsv1.Deployment) { deployment.Status.Replicas = 1 }
+			p := newPlane(t, append(optIn(sleepOf(1, releasedAt(saturday.Add(-2*time.Hour)), rolling)), lock("lock", 100, holding), record), nil)
+			isPaused := func() bool {
+				for range 4 {
+					p.reconcile()
+				}
+				return p.deployment().Spec.Paused
+			}
+			g.Expect(isPaused()).To(BeTrue())
+			deployment := p.deployment()
+			deployment.Spec.Paused = false
+			if row.glass != "" {
+				deployment.Annotations["altershield.defense.antgroup.com/break-glass"] = row.glass
+			}
+			g.Expect(p.api.Update(t.Context(), deployment)).To(Succeed())
+			g.Expect(isPaused()).To(BeFalse(), "it goes on during the first one")
+
+			p.Reconciler.Clock = clocktesting.NewFakePassiveClock(saturday.Add(time.Hour))
+			incident := lock("incident", 2, holding, func(object *appv1alpha1.ChangeFreeze) {
+				object.CreationTimestamp = metav1.NewTime(saturday.Add(time.Hour))
+			})
+			g.Expect(p.api.Create(t.Context(), incident)).To(Succeed())
+			g.Expect(isPaused()).To(BeTrue())
+			g.Expect(p.api.Delete(t.Context(), incident)).To(Succeed())
+			g.Expect(isPaused()).To(Equal(row.paused))
+		})
+	}
 }

@@ -106,8 +106,11 @@ func (d *Decision) thaw(seen Observation, frozen, parked bool) {
 
 // isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.
 func (f *Freeze) isPassed() bool {
-	return f.Pass != nil && slices.Contains(f.Pass.Overrides, appv1alpha1.OverrideFreeze) &&
-		(f.InForce == nil || !f.Pass.Time.Time.Before(f.InForce.Since))
+	return passesFreezes(f.Pass) && (f.InForce == nil || !f.Pass.Time.Time.Before(f.InForce.Since))
+}
+
+func passesFreezes(pass *appv1alpha1.BreakGlassPass) bool {
+	return pass != nil && slices.Contains(pass.Overrides, appv1alpha1.OverrideFreeze)
 }
 
 // parkedBy returns the freeze whose end a parked release waits for: of several, the one that was on last.
@@ -213,9 +216,29 @@ func (o *Observation) isToFreeze(status *appv1alpha1.ChangeWorkloadStatus, workl
 
 // wasResumed reports whether a user has resumed a frozen release since a time. A transition without a time is of now.
 func wasResumed(status *appv1alpha1.ChangeWorkloadStatus, since time.Time) bool {
+	at := resumption(status)
+	return at != nil && (at.IsZero() || !at.Time.Before(since))
+}
+
+// resumption returns when a user resumed a frozen release, nil if none did.
+func resumption(status *appv1alpha1.ChangeWorkloadStatus) *metav1.Time {
 	frozen := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFrozen)
-	return frozen != nil && frozen.Status == metav1.ConditionFalse && frozen.Reason == appv1alpha1.ReasonResumed &&
-		(frozen.LastTransitionTime.IsZero() || !frozen.LastTransitionTime.Time.Before(since))
+	if frozen == nil || frozen.Status != metav1.ConditionFalse || frozen.Reason != appv1alpha1.ReasonResumed {
+		return nil
+	}
+	return &frozen.LastTransitionTime
+}
+
+// LetGo returns when a user last let a frozen release go on, by a BreakGlass or as one whom the freeze excepts; zero if none did.
+func LetGo(workload *appv1alpha1.ChangeWorkload, pass *appv1alpha1.BreakGlassPass) time.Time {
+	var at time.Time
+	if passesFreezes(pass) {
+		at = pass.Time.Time
+	}
+	if resumed := resumption(&workload.Status); resumed != nil && isObserved(workload) {
+		at = laterOf(at, resumed.Time)
+	}
+	return at
 }
 
 // IsThawing reports whether others may wait at the end of a freeze for a release: the freeze parked it and it waits as well, or it is under way

@@ -145,7 +145,7 @@ func (f Found) holds() bool { return f.stops() && f.Spec.Running == appv1alpha1.
 
 // Release is what decides which freezes concern a release that was admitted.
 type Release struct {
-	// Began is when it was admitted; zero if that isn't known.
+	// Began is when it was admitted, or when a user last let it go on during a freeze; zero if that isn't known.
 	Began time.Time
 	// Parked are the freezes that parked it; nil if none did.
 	Parked *appv1alpha1.Frozen
@@ -156,6 +156,18 @@ func ReleaseOf(annotations map[string]string, number int64) Release {
 	release := Release{Parked: appv1alpha1.FrozenOf(annotations, number)}
 	if by, found := appv1alpha1.ReleaseRecordOf(annotations); found && by.Release == number {
 		release.Began = by.Time.Time
+	}
+	return release
+}
+
+// Recorded returns what a record and the annotations of its workload show of a release.
+func Recorded(record *appv1alpha1.ChangeWorkload, annotations map[string]string) Release {
+	release := ReleaseOf(annotations, record.Spec.Release)
+	if release.Began.IsZero() {
+		release.Began = time.Unix(record.Spec.CreateTimeUnix, 0)
+	}
+	if letGo := decide.LetGo(record, appv1alpha1.BreakGlassPassOf(annotations, record.Spec.Release)); letGo.After(release.Began) {
+		release.Began = letGo
 	}
 	return release
 }
@@ -177,7 +189,7 @@ func (r Release) InForce(found []Found) *decide.InForce {
 	return inForce
 }
 
-// wasLetThrough reports whether a freeze was on when the release was admitted and didn't park it, because of an exception for example.
+// wasLetThrough reports whether a freeze was on when the release began and doesn't park it, because of an exception for example.
 func (r Release) wasLetThrough(one Found) bool {
 	return r.Began.After(one.since()) && (r.Parked == nil || !slices.Contains(r.Parked.By, one.by()))
 }

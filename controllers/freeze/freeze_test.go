@@ -181,6 +181,38 @@ func TestReleaseOf(t *testing.T) {
 	g.Expect(freeze.ReleaseOf(annotations, 8)).To(BeZero(), "they are of another release")
 }
 
+func TestRecorded(t *testing.T) {
+	annotations := map[string]string{
+		"altershield.defense.antgroup.com/released-by": `{"release":7,"user":"alice","time":"2026-11-27T09:30:00Z"}`,
+		"altershield.defense.antgroup.com/frozen":      `{"release":7,"by":["shop/lock"],"concurrent":5}`,
+	}
+	record := func(release int64) *appv1alpha1.ChangeWorkload {
+		return &appv1alpha1.ChangeWorkload{Spec: appv1alpha1.ChangeWorkloadSpec{Release: release, CreateTimeUnix: now.Add(-time.Hour).Unix()}}
+	}
+	began := func(record *appv1alpha1.ChangeWorkload) time.Duration {
+		return now.Sub(freeze.Recorded(record, annotations).Began)
+	}
+	g := NewWithT(t)
+	g.Expect(freeze.Recorded(record(7), annotations)).To(Equal(freeze.ReleaseOf(annotations, 7)))
+	g.Expect(began(record(8))).To(Equal(time.Hour), "the annotations are of another release")
+
+	resumed := record(7)
+	resumed.Status.Conditions = []metav1.Condition{{Type: "Frozen", Status: "False", Reason: "Resumed", LastTransitionTime: metav1.NewTime(now.Add(-10 * time.Minute))}}
+	g.Expect(began(resumed)).To(Equal(30*time.Minute), "the status is of another release")
+	resumed.Status.ObservedRelease = 7
+	g.Expect(began(resumed)).To(Equal(10 * time.Minute))
+	resumed.Status.Conditions[0].Reason = "Thawed"
+	g.Expect(began(resumed)).To(Equal(30*time.Minute), "it went on by itself")
+
+	pass := func(override string) string {
+		return `{"release":7,"name":"inc-1","uid":"u-1","user":"bob","time":"2026-11-27T09:55:00Z","overrides":["` + override + `"],"would":["frozen"]}`
+	}
+	annotations["altershield.defense.antgroup.com/break-glass"] = pass("Freeze")
+	g.Expect(began(record(7))).To(Equal(5 * time.Minute))
+	annotations["altershield.defense.antgroup.com/break-glass"] = pass("Suspension")
+	g.Expect(began(record(7))).To(Equal(30*time.Minute), "it passed something else")
+}
+
 func TestReleaseInForce(t *testing.T) {
 	lasting := func(by string, hours int, holds bool) *decide.InForce {
 		return &decide.InForce{By: by, Since: now.Add(-time.Hour), Until: now.Add(time.Duration(hours-1) * time.Hour), Holds: holds, Concurrent: 5}
