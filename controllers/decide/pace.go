@@ -227,7 +227,7 @@ func (p *pacing) run() {
 }
 
 // goOn returns the step to which a user lets the release go on, one more than there are for the end of the pace, and 0 for none. It records the
-// request once it has an effect.
+// request of each user once it has an effect.
 func (p *pacing) goOn() int32 {
 	asked := p.seen.Pace.GoOn
 	if asked == nil || p.WentOn > 0 {
@@ -237,7 +237,7 @@ func (p *pacing) goOn() int32 {
 	if asked.Step == 0 {
 		until, to = int32(len(p.steps()))+1, appv1alpha1.GoOnAll
 	}
-	isKnown := slices.ContainsFunc(p.Passes, func(pass appv1alpha1.PacePass) bool { return pass.To == to })
+	isKnown := slices.ContainsFunc(p.Passes, func(pass appv1alpha1.PacePass) bool { return pass.To == to && pass.User == asked.User })
 	if until > p.Step && !isKnown && len(p.Passes) < maxPasses {
 		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Reason: Shorten(asked.Reason, appv1alpha1.MaxRecordedText), Time: metav1.NewTime(p.now.Truncate(time.Second))})
 	}

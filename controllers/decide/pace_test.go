@@ -429,6 +429,18 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 		g.Expect(s.workload.Status.Pace.Passes[0]).To(And(HaveField("To", "2"), HaveField("User", "carol"), HaveField("Reason", "the night is quiet"), HaveField("Time.Time", BeTemporally("==", now))))
 		g.Expect(s.workload.Status.Pace.Passes[1]).To(HaveField("To", "all"))
 	})
+	t.Run("is recorded of each user", func(t *testing.T) {
+		g := NewWithT(t)
+		s := &story{t: t, workload: newWorkload(atStep(2, 5, "AwaitingApproval")), seen: see(20, inSteps("Gates"), passed(1, 5), goOn(0)), now: now}
+		s.decide()
+		s.seen.Pace.GoOn = nil
+		s.decide()
+		s.seen.Pace.GoOn = &appv1alpha1.GoOn{Release: 1, User: "dave"}
+		free(&s.seen.Pace.Policy.Spec)
+		s.decide()
+		g.Expect(s.workload.Status.Conditions).To(ContainElement(HaveField("Message", "dave let the release go on to all pods")))
+		g.Expect(s.workload.Status.Pace.Passes).To(HaveExactElements(HaveField("User", "carol"), HaveField("User", "dave")))
+	})
 }
 
 func TestDecidePaceDeadline(t *testing.T) {
