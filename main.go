@@ -135,7 +135,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Rules: rules, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Agreed: touch.Agreed, Metrics: metrics.Registry, Delivery: measures, Tracer: tracer,
+		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Rules: rules, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Agreed: touch.Agreed, Since: touch.Since, Metrics: metrics.Registry, Delivery: measures, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail, SourceGuard: opts.sourceGuard,
 	}); err != nil {
 		return err

@@ -103,6 +103,8 @@ type Reconciler struct {
 	// Delivery measures how releases are delivered.
 	Delivery *delivery.Metrics
 	Clock    clock.PassiveClock
+	// Since returns since when this process leads and reaches the API server.
+	Since func() time.Time
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader

@@ -64,6 +64,7 @@ func (r *Reconciler) observePace(ctx context.Context, record *appv1alpha1.Change
 	if seen.Mark == nil {
 		return nil
 	}
+	seen.Since = r.Since()
 	if seen.Mark.Lever == appv1alpha1.LeverNodes {
 		seen.Undeletable = r.undeletable(ctx, record.Namespace)
 	}

@@ -87,7 +87,7 @@ func TestObservePaceReviewsThePermissionWhereTheOperatorDeletesPods(t *testing.T
 		direct := interceptor.NewClient(kube, interceptor.Funcs{
 			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return nil }, // it isn't allowed
 		})
-		r := &Reconciler{Client: kube, Direct: direct, Clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+		r := &Reconciler{Client: kube, Direct: direct, Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Since: testkit.Now}
 		g.Expect(r.observePace(t.Context(), record, cachedRecords{cache: kube}, seen)).To(Succeed(), lever)
 		g.Expect(seen.Pace.Policy).NotTo(BeNil(), lever)
 		g.Expect(seen.Pace.Undeletable).To(Equal(missing), lever)

@@ -75,6 +75,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	p.Reconciler = &Reconciler{
 		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: events.Recorder{Events: p.recorded}, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Since:   func() time.Time { return time.Time{} },
 		History: &history.Keeper{Client: kube, Live: live},
 	}
 	p.Looks, p.woken = testkit.Looks(t.Context(), t, p.Clock)

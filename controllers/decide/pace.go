@@ -52,6 +52,8 @@ type Pace struct {
 	Obstacle string
 	// Undeletable is why the operator can't delete pods of other versions, in whose place those of the step come; empty if it can, or needn't.
 	Undeletable string
+	// Since is since when this process leads and reaches the API server: before, no pod may have been checked.
+	Since time.Time
 }
 
 // steps returns the steps of the release. That of a new workload has the last one alone, as there are no other pods to protect.
@@ -280,7 +282,7 @@ func (p *pacing) awaited(until int32, asked appv1alpha1.OnFail) (reason, message
 func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, message string) {
 	message = fmt.Sprintf("%s; %d of them passed", p.describe(), len(p.tally.passed))
 	limit := p.seen.Pace.Policy.Spec.Deadline
-	if p.SoakUntil != nil || limit == nil { // the soak begins anew, and with it the deadline
+	if p.SoakUntil != nil || limit == nil || p.isUnattended() { // the soak begins anew, and with it the deadline
 		p.SoakUntil, p.Deadline = nil, nil
 	}
 	if limit != nil {
@@ -304,6 +306,13 @@ func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, messa
 		message += "; the release is to be rolled back"
 	}
 	return appv1alpha1.ReasonStepDeadline, message + ", not all by " + p.Deadline.UTC().Format(time.RFC3339)
+}
+
+// isUnattended reports whether the time of the present step was over while no leader was there, or none reached the API server, so that its pods
+// couldn't pass.
+func (p *pacing) isUnattended() bool {
+	ran := waitsFor(p.status, appv1alpha1.ReasonStepRunning) || waitsFor(p.status, appv1alpha1.ReasonPermissionMissing)
+	return ran && p.Deadline != nil && p.Deadline.Time.Before(p.seen.Pace.Since)
 }
 
 // isLate reports whether the present step didn't end in time, and the next one is to begin then.

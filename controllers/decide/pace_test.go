@@ -447,6 +447,9 @@ func TestDecidePaceDeadline(t *testing.T) {
 	late := atStep(1, 1, "StepRunning", stepDeadline(now))
 	last := atStep(3, 20, "StepRunning", stepDeadline(now))
 	running := "step 1 of 3: 1 of 20 pods; 0 of them passed"
+	leads := func(since time.Duration) seenOption {
+		return withPace(func(pace *decide.Pace) { pace.Since = now.Add(-since) })
+	}
 	testPace(t, []paceRow{
 		{"begins with the step", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates", limit("Hold"))), "True StepRunning", running, 1, 30 * time.Second},
 		{"is waited for", atStep(1, 1, "StepRunning", stepDeadline(now.Add(time.Second))), see(20, inSteps("Gates", limit("Hold"))), "True StepRunning", running, 1, time.Second},
@@ -461,6 +464,12 @@ func TestDecidePaceDeadline(t *testing.T) {
 		{"is over if the pods pass later", late, see(20, inSteps("Gates", limit("Hold")), passed(1, 1)), "True Soaking", "step 1 of 3: 1 of 20 pods; soaks until 2026-11-21T10:05:00Z", 1, 5 * time.Minute},
 		{"begins anew for additional pods", atStep(2, 5, "StepRunning", stepDeadline(now)), see(40, inSteps("Gates", limit("Hold"))), "True StepRunning", "step 2 of 3: 10 of 40 pods; 0 of them passed", 2, 30 * time.Second},
 		{"begins anew if a pod is gone while the others soak", atStep(1, 1, "Soaking", soakUntil(now), stepDeadline(now)), see(20, inSteps("Gates", limit("Hold"))), "True StepRunning", running, 1, 30 * time.Second},
+		{"begins anew if it passed while no leader was there", atStep(1, 1, "StepRunning", stepDeadline(now.Add(-time.Minute))), see(20, inSteps("Gates", limit("Undo")), leads(time.Second)),
+			"True StepRunning", running, 1, 30 * time.Second},
+		{"was over before that", atStep(1, 1, "StepDeadline", stepDeadline(now.Add(-time.Minute))), see(20, inSteps("Gates", limit("Hold")), leads(time.Second)),
+			"True StepDeadline", running + ", not all by 2026-11-21T09:59:00Z", 1, 0},
+		{"passed since", atStep(1, 1, "StepRunning", stepDeadline(now.Add(-time.Second))), see(20, inSteps("Gates", limit("Hold")), leads(time.Minute)),
+			"True StepDeadline", running + ", not all by 2026-11-21T09:59:59Z", 1, 0},
 		{"is gone with that of the policy", late, see(20, inSteps("Gates")), "True StepRunning", running, 1, 0},
 	})
 	t.Run("doesn't run during a freeze", func(t *testing.T) {
