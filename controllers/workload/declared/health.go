@@ -83,7 +83,7 @@ func releaseOf(object client.Object) map[string]any {
 // without any of them.
 func (h health) usual(object client.Object) (workload.Health, string) {
 	fields := raw(object)
-	conditions := conditionsOf(fields)
+	conditions := conditionsOf(object)
 	lags, complete := h.counts.compare(fields)
 	switch {
 	case object.GetDeletionTimestamp() != nil:
@@ -118,14 +118,18 @@ func (c condition) text(name string) string {
 	return fmt.Sprintf("condition %s is %s: %s", name, c.status, c.message)
 }
 
-func conditionsOf(object map[string]any) map[string]condition {
-	list, _, _ := unstructured.NestedSlice(object, "status", "conditions")
+// conditionsOf returns the conditions of an object. Those with an earlier generation are Unknown: not every object has status.observedGeneration.
+func conditionsOf(object client.Object) map[string]condition {
+	list, _, _ := unstructured.NestedSlice(raw(object), "status", "conditions")
 	conditions := make(map[string]condition, len(list))
 	for _, element := range list {
 		fields, _ := element.(map[string]any)
 		name, _ := fields["type"].(string)
 		status, _ := fields["status"].(string)
 		message, _ := fields["message"].(string)
+		if observed, _ := number(fields["observedGeneration"]); observed > 0 && observed < object.GetGeneration() {
+			status, message = "Unknown", fmt.Sprintf("it was %s at generation %d", status, observed)
+		}
 		conditions[name] = condition{status: status, message: message}
 	}
 	return conditions

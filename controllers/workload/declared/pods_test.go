@@ -463,7 +463,7 @@ status:
   phase: Running
   lastTransitionTime: "2026-11-21T10:00:00Z"
   reason: none
-  conditions: [{type: Ready, status: "True", message: m, reason: r, lastTransitionTime: "2026-11-21T10:00:00Z"}]
+  conditions: [{type: Ready, status: "True", message: m, reason: r, observedGeneration: 2, lastTransitionTime: "2026-11-21T10:00:00Z"}]
 `
 	g, kind := NewWithT(t), sample(t, "kubernetescluster", "kubernetesclusters")
 	slim, err := kind.Slim(objectOf(t, whole))
@@ -482,7 +482,7 @@ spec: {cluster: {nodeList: [{ip: 10.0.0.2}, {ip: 10.0.0.3}]}}
 status:
   phase: Running
   lastTransitionTime: "2026-11-21T10:00:00Z"
-  conditions: [{type: Ready, status: "True", message: m}]
+  conditions: [{type: Ready, status: "True", message: m, observedGeneration: 2}]
 `)))
 	for _, sampled := range []Kind{kind, sample(t, "rollout", "rollouts")} {
 		before, _ := sampled.Health(objectOf(t, whole))

@@ -49,7 +49,7 @@ func alwaysKept() []Path {
 	} {
 		paths = append(paths, pathOf("metadata", field))
 	}
-	for _, field := range []string{"type", "status", "message"} {
+	for _, field := range []string{"type", "status", "message", "observedGeneration"} {
 		paths = append(paths, pathOf("status", "conditions").elements().child(field))
 	}
 	return paths
