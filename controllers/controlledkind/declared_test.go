@@ -194,7 +194,7 @@ func (b *bench) enforce() {
 func TestStampableSaysWhyTemplatesNeedNoLabel(t *testing.T) {
 	for spec, message := range map[string]string{
 		"{version: v1, mode: Enforce, release: {templates: [spec.template]}}": "the API server keeps the version label of pod templates",
-		"{version: v1, mode: Enforce, release: {templates: [spec.template], identity: {by: Revision, label: gadget-hash, path: spec.paused}}}": "pod templates need " +
+		"{version: v1, mode: Enforce, release: {templates: [spec.template], identity: {by: Revision, label: gadget-hash, path: status.revision}}}": "pod templates need " +
 			"no version label: release.identity tells pods apart by a label of their controller",
 	} {
 		b, _ := newFakeBench(t)

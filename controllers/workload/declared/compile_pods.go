@@ -37,6 +37,7 @@ func (c *compilation) pods(spec *appv1alpha1.ControlledKindSpec, hasTemplates bo
 	}
 	at := c.spec.Child("pods")
 	result := podSource{by: declared.By, key: declared.Key, selector: c.read(at.Child("path"), declared.Path)}
+	c.mustSelect(at.Child("path"), result.selector)
 	c.checkPods(at, declared)
 	if declared.By == appv1alpha1.PodsByOwner {
 		through := declared.Through
@@ -59,6 +60,7 @@ func (c *compilation) pods(spec *appv1alpha1.ControlledKindSpec, hasTemplates bo
 			c.problems = append(c.problems, field.Required(identityAt.Child("path"), "the path to the value of the label"))
 		}
 		result.revision, result.current = identity.Label, c.read(identityAt.Child("path"), identity.Path)
+		c.mustBe(identityAt.Child("path"), result.current, identity.Path, "string")
 	} else if !hasTemplates && declared.By != appv1alpha1.PodsByNone {
 		c.problems = append(c.problems, field.Required(identityAt, "must be Revision: there are no pod templates that could carry the version label"))
 	}
@@ -78,6 +80,18 @@ func (c *compilation) checkPods(at *field.Path, declared *appv1alpha1.PodSource)
 		c.problems = append(c.problems, field.NotSupported(at.Child("by"), declared.By, []appv1alpha1.PodsBy{
 			appv1alpha1.PodsByOwner, appv1alpha1.PodsByLabel, appv1alpha1.PodsBySelector, appv1alpha1.PodsByNone,
 		}))
+	}
+}
+
+// mustSelect reports a field that is no label selector in the CRD, as labels alone: it would select no pods.
+func (c *compilation) mustSelect(at *field.Path, path Path) {
+	schema, err := c.definition.at(path)
+	if path.isZero() || err != nil || schema == nil || schema.Type == "string" || keepsUnknown(schema) {
+		return
+	}
+	_, hasLabels := schema.Properties["matchLabels"]
+	if _, hasExpressions := schema.Properties["matchExpressions"]; !hasLabels && !hasExpressions {
+		c.invalid(at, path.String(), "must lead to a label selector, an object with matchLabels or a string")
 	}
 }
 
@@ -116,9 +130,11 @@ func (c *compilation) unitSource(declared *appv1alpha1.UnitSource) listing {
 	if declared.Name == "" {
 		c.problems = append(c.problems, field.Required(at.Child("name"), "the field with the name of an element"))
 	} else if !list.isZero() {
-		if _, err := c.definition.at(list.elements().child(declared.Name)); err != nil {
+		name := list.elements().child(declared.Name)
+		if _, err := c.definition.at(name); err != nil {
 			c.invalid(at.Child("name"), declared.Name, "%v", err)
 		}
+		c.mustBe(at.Child("name"), name, declared.Name, "string")
 	}
 	return listing{list: list, name: declared.Name}
 }

@@ -62,7 +62,7 @@ func Infer(definition Definition) (declared *appv1alpha1.ControlledKind, notes [
 func (d Definition) identify(spec *appv1alpha1.ControlledKindSpec, template Path) string {
 	const revision = "status.updateRevision"
 	dropped := fmt.Sprintf("The CRD drops labels in %s", template)
-	if !d.has(pathOf("status", "updateRevision")) {
+	if schema, err := d.at(pathOf("status", "updateRevision")); err != nil || schema == nil || schema.Type != "string" {
 		return dropped + ": set release.identity to the label by which its controller distinguishes pods of different revisions."
 	}
 	spec.Release.Identity = &appv1alpha1.PodIdentity{By: appv1alpha1.IdentityByRevision, Label: "controller-revision-hash", Path: revision}

@@ -131,7 +131,7 @@ func TestKindOwnerOf(t *testing.T) {
 		{"by selector", bySelector, pod(nil, map[string]string{"app": "web"}), "v2"},
 		{"by a selector that is text", "pods: {by: Selector, path: status.selector}", pod(nil, map[string]string{"app": "web"}), "v2"},
 		{"not by the selector of another", bySelector, pod(nil, map[string]string{"app": "other"}), ""},
-		{"not by a selector that is missing", "pods: {by: Selector, path: status.canary}", pod(nil, map[string]string{"app": "web"}), ""},
+		{"not by a selector that is missing", "pods: {by: Selector, path: status.stableRS}", pod(nil, map[string]string{"app": "web"}), ""},
 		{"nothing but pods by selector", bySelector, &appsv1.ReplicaSet{ObjectMeta: metaOf("web-1", "rs-1", "v1", argo)}, ""},
 		{"no pods at all", "pods: {by: None}", pod(argo, nil), ""},
 	} {
