@@ -21,10 +21,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/config/crd"
 )
 
 func TestCompileNamesThePlaceOfAProblem(t *testing.T) {
@@ -209,7 +211,11 @@ func TestKindUnstampable(t *testing.T) {
 		{"no metadata", "{type: object, properties: {" + podSpec + "}}", true},
 		{"metadata without a field", "{type: object, properties: {metadata: {type: object}, " + podSpec + "}}", true},
 		{"that also in a template of any kind", "{x-kubernetes-preserve-unknown-fields: true, properties: {metadata: {type: object}, " + podSpec + "}}", true},
-		{"metadata with labels", "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}, " + podSpec + "}}", false},
+		{"metadata with labels", "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object, additionalProperties: {type: string}}}}, " + podSpec + "}}", false},
+		{"labels of any kind", "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object, x-kubernetes-preserve-unknown-fields: true}}}, " + podSpec + "}}", false},
+		{"labels without a field", "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}, " + podSpec + "}}", true},
+		{"labels that are listed", "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object, properties: {app: {type: string}}}}}, " + podSpec + "}}", true},
+		{"an embedded resource", "{type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {type: object}, " + podSpec + "}}", false},
 		{"metadata of any kind", "{type: object, properties: {metadata: {type: object, x-kubernetes-preserve-unknown-fields: true}, " + podSpec + "}}", false},
 		{"a template of any kind", "{x-kubernetes-preserve-unknown-fields: true, properties: {" + podSpec + "}}", false},
 		{"nothing known", "{x-kubernetes-preserve-unknown-fields: true}", false},
@@ -218,6 +224,11 @@ func TestKindUnstampable(t *testing.T) {
 			g, definition := NewWithT(t), definitionOf(t, "knativeservices")
 			var template apiextensionsv1.JSONSchemaProps
 			g.Expect(yaml.UnmarshalStrict([]byte(row.template), &template)).To(Succeed())
+			_, structural, err := crd.Schema(&template)
+			g.Expect(err).NotTo(HaveOccurred())
+			stamped := objectOf(t, "metadata: {labels: {"+versionLabel+": v}}").Object
+			pruning.Prune(stamped, structural, false)
+			g.Expect(pathOf("metadata", "labels", versionLabel).find(stamped) == nil).To(Equal(row.pruned), "what the API server does")
 			definition.Schema.Properties["spec"].Properties["template"] = template
 			declared := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: definition.Name()}}
 			kind, problems := compiler(t).Compile(declared, definition)

@@ -24,6 +24,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // maxSchemaDepth limits the search for fields in a schema.
@@ -189,16 +191,19 @@ func search(schema *apiextensionsv1.JSONSchemaProps, path Path, matches func(Pat
 	return found
 }
 
-// prunesLabels reports whether the API server drops labels of a pod template: fields that are not in the schema are pruned.
+// prunesLabels reports whether the API server drops the version label of a pod template: fields that are not in the schema are pruned.
 func (d Definition) prunesLabels(template Path) bool {
 	schema, err := d.at(template)
-	if err != nil || schema == nil {
+	if err != nil || schema == nil || schema.XEmbeddedResource {
 		return false
 	}
-	metadata, known := schema.Properties["metadata"]
-	if !known {
-		return !keepsUnknown(schema) && !schema.XEmbeddedResource
+	for _, name := range []string{"metadata", "labels", appv1alpha1.LabelVersion} {
+		if schema, err = fieldOf(schema, name); err != nil {
+			return true
+		}
+		if schema == nil {
+			return false
+		}
 	}
-	_, hasLabels := metadata.Properties["labels"]
-	return !hasLabels && !keepsUnknown(&metadata) && metadata.AdditionalProperties == nil
+	return false
 }
