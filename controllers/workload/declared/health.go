@@ -139,8 +139,8 @@ func conditionsOf(object client.Object) map[string]condition {
 func (c counts) compare(object map[string]any) (lags string, complete bool) {
 	desired, hasDesired := number(c.desired.find(object))
 	total, hasTotal := number(c.total.find(object))
-	updated, hasUpdated := number(c.updated.find(object))
-	ready, hasReady := number(c.ready.find(object))
+	updated, hasUpdated := c.of(c.updated, object)
+	ready, hasReady := c.of(c.ready, object)
 	switch {
 	case hasDesired && hasUpdated && updated < desired:
 		return fmt.Sprintf("%d of %d pods are updated", updated, desired), false
@@ -153,9 +153,17 @@ func (c counts) compare(object map[string]any) (lags string, complete bool) {
 	}
 }
 
+// of returns the number of updated or ready pods. In an object that shows the total, one that is missing is 0: many controllers leave it out then.
+func (c counts) of(pods Path, object map[string]any) (count int64, known bool) {
+	if count, known = number(pods.find(object)); !known && !pods.isZero() {
+		_, known = number(c.total.find(object))
+	}
+	return count, known
+}
+
 // isRolling reports whether there are pods of earlier releases beside those that a user keeps; known is false if the counts don't show it.
 func (c counts) isRolling(object map[string]any, kept int64) (rolling, known bool) {
 	total, hasTotal := number(c.total.find(object))
-	updated, hasUpdated := number(c.updated.find(object))
+	updated, hasUpdated := c.of(c.updated, object)
 	return total > updated+kept, hasTotal && hasUpdated
 }

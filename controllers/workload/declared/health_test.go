@@ -61,6 +61,12 @@ func TestKindHealthByTheUsualSigns(t *testing.T) {
 		{"all pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 3}}", workload.HealthCurrent, "all pods are updated and ready"},
 		{"counts before Ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 2, conditions: [{type: Ready, status: 'True'}]}}", workload.HealthInProgress,
 			"2 of 3 pods are updated"},
+		{"no pods of the release, where 0 is left out", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, readyReplicas: 3, conditions: [{type: Ready, status: 'True'}]}}",
+			workload.HealthInProgress, "0 of 3 pods are updated"},
+		{"no ready pods, where 0 is left out", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3}}", workload.HealthInProgress, "0 of 3 pods are ready"},
+		{"no counts of pods", "clonesets", "{spec: {replicas: 3}, status: {conditions: [{type: Ready, status: 'True'}]}}", workload.HealthCurrent, "condition Ready is True"},
+		{"a count that the CRD doesn't have", "machinedeployments", "{spec: {replicas: 3}, status: {replicas: 3, readyReplicas: 3, conditions: [{type: Ready, status: 'True'}]}}",
+			workload.HealthCurrent, "condition Ready is True"},
 		{"its deletion", "clonesets", "metadata: {deletionTimestamp: '2026-11-21T10:00:00Z'}", workload.HealthInProgress, "the object is being deleted"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -151,6 +157,7 @@ func TestKindRollout(t *testing.T) {
 		{"pods", "clonesets", "hold: [{path: spec.updateStrategy.paused, value: true}]",
 			"{spec: {replicas: 3, minReadySeconds: 5, updateStrategy: {paused: true}}, status: {replicas: 3, updatedReplicas: 1}}",
 			decide.Rollout{Desired: 3, MinReadySeconds: 5, Rolling: true, Paused: true, Resume: "change back spec.updateStrategy.paused"}},
+		{"none updated, where 0 is left out", "leaderworkersets", "{}", "{spec: {replicas: 3}, status: {replicas: 3, readyReplicas: 3}}", decide.Rollout{Desired: 3, Rolling: true}},
 		{"all updated", "clonesets", "{}", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3}}", decide.Rollout{Desired: 3}},
 		{"without the pods that a partition of a user keeps back", "clonesets", partitioned,
 			"{spec: {replicas: 5, updateStrategy: {partition: 40%}}, status: {replicas: 5, updatedReplicas: 3}}", decide.Rollout{Desired: 3, Kept: 2, Resume: resume}},
