@@ -33,6 +33,9 @@ import (
 // policyPrefix starts the name of a policy. Uninstalling the operator removes objects whose names start with altershieldoperator-.
 const policyPrefix = "altershieldoperator-rules-"
 
+// notOwned is false for an object that another one controls; of an update, for one that it controlled before.
+const notOwned = "!(oldObject != null ? oldObject : object).metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false))"
+
 // Operations returns the operations that rules apply to.
 func (r ruling) Operations() []appv1alpha1.RuleOperation {
 	var operations []appv1alpha1.RuleOperation
@@ -69,6 +72,9 @@ func Policy(compiled Kind) (*admissionregistrationv1.ValidatingAdmissionPolicy, 
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: ptr.To(admissionregistrationv1.Fail), MatchConstraints: rules, Validations: compiled.validations(),
 		},
+	}
+	if owned := (&metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: ptr.To(true)}}}); !compiled.Controls(owned) {
+		policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "is-not-owned", Expression: notOwned}}
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},

@@ -122,6 +122,9 @@ rules:
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(MatchYAML(`
 - failurePolicy: Fail
+  matchConditions:
+  - name: is-not-owned
+    expression: "!(oldObject != null ? oldObject : object).metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false))"
   matchConstraints:
     resourceRules:
     - {apiGroups: [ecs.yun.com], apiVersions: [v1], operations: [CREATE, DELETE, UPDATE], resources: [kubernetesclusters]}
@@ -139,6 +142,8 @@ rules:
 - altershieldoperator-rules-kubernetesclusters.ecs.yun.com
 - altershieldoperator-rules-kubernetesclusters.ecs.yun.com
 `))
+	policy, _ = Policy(compiled(t, "kubernetesclusters", "{owned: Control, immutable: [spec.cluster.masterList]}"))
+	g.Expect(policy.Spec.MatchConditions).To(BeEmpty())
 	none, noBinding := Policy(compiled(t, "clonesets", "{}"))
 	g.Expect(none).To(BeNil())
 	g.Expect(noBinding).To(BeNil())
@@ -176,6 +181,29 @@ func TestPolicyDecidesAsTheOperator(t *testing.T) {
 			}
 		}
 		NewWithT(t).Expect(got).To(Equal(want), row.operation)
+	}
+}
+
+// The webhooks leave an object alone that another one controls, as does the policy. What counts is who controlled it before an update.
+func TestPolicyLeavesOwnedObjectsAlone(t *testing.T) {
+	g := NewWithT(t)
+	policy, _ := Policy(sample(t, "cluster-api-kubeadmcontrolplane", "kubeadmcontrolplanes"))
+	g.Expect(policy.Spec.MatchConditions).To(HaveLen(1))
+	matches, err := compile(compiler(t).rule, policy.Spec.MatchConditions[0].Expression, true)
+	g.Expect(err).NotTo(HaveOccurred())
+	free := objectOf(t, "metadata: {name: a}").Object
+	named := objectOf(t, "metadata: {name: a, ownerReferences: [{name: b}]}").Object
+	owned := objectOf(t, "metadata: {name: a, ownerReferences: [{name: b}, {name: c, controller: true}]}").Object
+	for _, row := range []struct {
+		old, updated any
+		ruled        bool
+	}{
+		{nil, free, true}, {nil, named, true}, {nil, owned, false},
+		{free, owned, true}, {owned, free, false}, {free, nil, true}, {owned, nil, false},
+	} {
+		holds, err := matches.Holds(map[string]any{"object": row.updated, "oldObject": row.old, "request": nil}, expressions.NewBudget())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(holds).To(Equal(row.ruled), "%v, %v", row.old, row.updated)
 	}
 }
 
