@@ -27,6 +27,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
@@ -150,6 +151,9 @@ func (p printer) policy(args []string) error {
 	policy, binding := declared.Policy(kind)
 	if policy == nil {
 		return fmt.Errorf("%s has neither rules nor immutable fields", kindFile)
+	}
+	if kind.GroupVersionKind().Version == "" {
+		return fmt.Errorf("ControlledKind %s in %s has no spec.version, which a policy needs: set it, or add --crd", workload.ControlledKindName(kind), kindFile)
 	}
 	return p.print(yamlOf(policy, binding))
 }

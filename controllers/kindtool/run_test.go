@@ -421,6 +421,8 @@ func TestRunFails(t *testing.T) {
 			`reading the ControlledKind in -: spec.rules[0].operations[0]: Unsupported value: "Delete": supported values: "CREATE", "UPDATE", "DELETE"`},
 		{"test --kind - -f new", map[string]string{"new": clone, "-": kind + "spec: {units: {list: spec.nodes, name: ip}}\n"},
 			"reading the ControlledKind in -: spec: Invalid value: units require pods.by None"},
+		{"policy --kind -", map[string]string{"-": kind + "spec: {immutable: [spec.size]}\n"},
+			"ControlledKind clonesets.apps.kruise.io in - has no spec.version, which a policy needs: set it, or add --crd"},
 		{"policy --kind samples/cloneset.yaml", nil, "cloneset.yaml has neither rules nor immutable fields"},
 		{"test --kind a", nil, "expected --kind, at least one of -f and --old, and optionally --crd, and no other arguments"},
 		{"test --new", nil, "flag provided but not defined: -new"},
