@@ -50,6 +50,9 @@ func Infer(definition Definition) (declared *appv1alpha1.ControlledKind, notes [
 		spec.Release.Fields = []string{"spec"}
 		spec.Pods = &appv1alpha1.PodSource{By: appv1alpha1.PodsByNone}
 		notes = append(notes, "The CRD has no pod templates: every change of the spec is a release. Restrict release.fields to the relevant fields.")
+		if _, err := definition.at(pathOf("status", "observedGeneration")); err != nil {
+			notes = append(notes, "The CRD has no status.observedGeneration: unless its conditions have their own, Ready may be that of the release before. Declare in health.current how that of the present one shows.")
+		}
 	} else {
 		var note string
 		spec.Pods, note = definition.podsFound()
