@@ -207,6 +207,20 @@ hold: add /spec/updateStrategy {"paused":true}
 health: Unknown (the object has no status)
 rules: passed
 `, ""},
+		{"a pod template that is optional", "test --kind kind -f -", map[string]string{"-": replace(clone, "template: {spec: {containers: [{image: web:1}]}}", "image: web:1"), "kind": `
+apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ControlledKind
+metadata: {name: clonesets.apps.kruise.io}
+spec: {mode: Enforce, release: {templates: [spec.template], fields: [spec.image]}, pods: {by: Label, key: app}}
+`}, `
+creation of CloneSet web
+release: yes, version 855c08264db4e3df02dce8c1122c516a; changed: /spec/image
+warning: the object has no pod template, so that its pods get no version label and are not found: add one, or set release.identity
+pods: those with the label app=web, limited to the release by the label admission-webhook-altershield.antgroup.com/version=855c08264db4e3df02dce8c1122c516a
+hold: not supported; only the next release is denied
+health: Unknown (the object has no status)
+rules: passed
+`, ""},
 		{"a label that is dropped", "test --kind kind --crd crd -f -", map[string]string{"-": replace(service, "serving.knative.dev", "example.com"), "crd": pruning, "kind": `
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind

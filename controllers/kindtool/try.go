@@ -218,6 +218,10 @@ func (t Tool) addRelease(effects *Effects, tried request, old, updated map[strin
 		}
 	} else {
 		effects.Pods = tried.kind.DescribePods(admitted)
+		if labelled, ok := tried.kind.(workload.Labelled); ok && released && !labelled.LabelsPods() && len(tried.kind.Templates(updated)) == 0 {
+			effects.Warnings = append(effects.Warnings,
+				"the object has no pod template, so that its pods get no version label and are not found: add one, or set release.identity")
+		}
 	}
 	addHold(effects, tried, admitted)
 	return admitted, nil
