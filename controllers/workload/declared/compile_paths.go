@@ -78,7 +78,8 @@ func isAnnotation(path Path) bool {
 }
 
 func (c *compilation) mustBeTemplate(at *field.Path, path Path) {
-	if schema, _ := c.definition.at(path); schema != nil && !keepsUnknown(schema) && !isPodTemplate(path, schema) {
+	containers, err := c.definition.at(path.child("spec").child("containers"))
+	if err != nil || containers != nil && containers.Type != "array" {
 		c.invalid(at, path.String(), "not a pod template in the CRD: it has no spec.containers")
 	}
 }

@@ -202,6 +202,18 @@ func TestCompileWithoutACRD(t *testing.T) {
 	g.Expect(kind.TemplatePath()).To(Equal([]string{"spec", "anything", "template"}))
 }
 
+func TestCompileTakesATemplateWhoseSpecHasNoSchema(t *testing.T) {
+	definition := definitionOf(t, "knativeservices")
+	var template apiextensionsv1.JSONSchemaProps
+	NewWithT(t).Expect(yaml.UnmarshalStrict([]byte(`{type: object, properties: {metadata: {type: object, x-kubernetes-preserve-unknown-fields: true},
+		spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`), &template)).To(Succeed())
+	definition.Schema.Properties["spec"].Properties["template"] = template
+	_, problems := compiler(t).Compile(&appv1alpha1.ControlledKind{
+		ObjectMeta: metav1.ObjectMeta{Name: definition.Name()}, Spec: specOf(t, "release: {templates: [spec.template]}"),
+	}, definition)
+	NewWithT(t).Expect(problems).To(BeEmpty())
+}
+
 func TestKindUnstampable(t *testing.T) {
 	const podSpec = "spec: {type: object, properties: {containers: {type: array}}}"
 	for _, row := range []struct {
