@@ -366,7 +366,7 @@ func TestReconcileHoldsAReleaseByAFreezeThatBeganAfterAUserLetItGoOn(t *testing.
 			g.Expect(p.api.Update(t.Context(), deployment)).To(Succeed())
 			g.Expect(isPaused()).To(BeFalse(), "it goes on during the first one")
 
-			p.Reconciler.Clock = clocktesting.NewFakePassiveClock(saturday.Add(time.Hour))
+			p.Clock = clocktesting.NewFakePassiveClock(saturday.Add(time.Hour))
 			incident := lock("incident", 2, holding, func(object *appv1alpha1.ChangeFreeze) {
 				object.CreationTimestamp = metav1.NewTime(saturday.Add(time.Hour))
 			})

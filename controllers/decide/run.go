@@ -225,12 +225,8 @@ func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus, now 
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunStuck, run.Name+" is stuck: "+o.Stuck.Message+o.whileStuck())
 	case run != nil && !run.Complete:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunning, run.Name+" runs; its pods are checked once they have succeeded")
-	case run != nil && o.leftOfRun() == 0 && run.lag(now) <= 0:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
-			run.Name+" completed, but its pods were removed before they could be checked"+o.afterRemoval())
 	default:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
-			"waiting for pods or checking them: kubectl get changepods shows each batch")
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying, o.checksOfRun(now))
 	}
 }
 
@@ -254,12 +250,16 @@ func (o *Observation) whileStuck() string {
 	return "; no other run begins before it ends, as concurrencyPolicy is Forbid: release a fix, and delete that Job"
 }
 
-// afterRemoval returns what follows a run whose pods were removed before their check.
-func (o *Observation) afterRemoval() string {
-	if !o.Recurs {
-		return ""
+// checksOfRun returns how far the checks of a run are that has completed.
+func (o *Observation) checksOfRun(now time.Time) string {
+	if o.Run == nil || o.leftOfRun() > 0 || o.Run.lag(now) > 0 {
+		return "waiting for pods or checking them: kubectl get changepods shows each batch"
 	}
-	return "; the next run is checked once that Job is removed"
+	removed := o.Run.Name + " completed, but its pods were removed before they could be checked"
+	if o.Recurs {
+		removed += "; the next run is checked once that Job is removed"
+	}
+	return removed
 }
 
 // afterFailure returns what follows a failed run.

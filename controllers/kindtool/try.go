@@ -212,19 +212,25 @@ func (t Tool) addRelease(effects *Effects, tried request, old, updated map[strin
 			return nil, err
 		}
 	}
+	addPods(effects, tried, admitted, released)
+	addHold(effects, tried, admitted)
+	return admitted, nil
+}
+
+// addPods adds the pods or the units that the admitted object selects.
+func addPods(effects *Effects, tried request, admitted *unstructured.Unstructured, released bool) {
 	if lister, ok := tried.kind.(workload.Lister); ok {
 		for _, unit := range lister.Units(admitted) {
 			effects.Units = append(effects.Units, unit.Pod)
 		}
-	} else {
-		effects.Pods = tried.kind.DescribePods(admitted)
-		if labelled, ok := tried.kind.(workload.Labelled); ok && released && !labelled.LabelsPods() && len(tried.kind.Templates(updated)) == 0 {
-			effects.Warnings = append(effects.Warnings,
-				"the object has no pod template, so that its pods get no version label and are not found: add one, or set release.identity")
-		}
+		return
 	}
-	addHold(effects, tried, admitted)
-	return admitted, nil
+	effects.Pods = tried.kind.DescribePods(admitted)
+	labelled, ok := tried.kind.(workload.Labelled)
+	if ok && released && !labelled.LabelsPods() && len(tried.kind.Templates(admitted.Object)) == 0 {
+		effects.Warnings = append(effects.Warnings,
+			"the object has no pod template, so that its pods get no version label and are not found: add one, or set release.identity")
+	}
 }
 
 // admit returns the object of a release with the labels and annotations of the webhooks.
