@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	_ "time/tzdata" // the image has no time zones of its own
 
@@ -75,6 +76,8 @@ func manage() error {
 	logging := zap.Options{}
 	opts.bind(flag.CommandLine)
 	logging.BindFlags(flag.CommandLine)
+	encoding := flag.Lookup("zap-time-encoding")
+	encoding.Usage = strings.ReplaceAll(encoding.Usage, "'epoch'.", "'rfc3339'.") // its text names a default that isn't
 	showVersion := flag.Bool("version", false, "Print the version and exit.")
 	flag.Parse()
 	if flag.NArg() > 0 { // the flags after it would have no effect
