@@ -105,7 +105,7 @@ var _ = Describe("ChangeRecords", func() {
 		Expect(string(exported)).To(MatchRegexp(`(?m)^` + namespace + `,Deployment,sleep,3,1,Release,Failed,PodsFailed,`))
 		page, err := os.ReadFile(filepath.Join(dir, "releases.html"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(page)).To(ContainSubstring("10 releases"))
+		Expect(string(page)).To(ContainSubstring("releases: 10 "))
 
 		Expect(kube.Delete(ctx, &appv1alpha1.ChangeRecord{ObjectMeta: objectMeta(namespace, third)})).To(Succeed(), "a cluster admin may")
 		output = bash(ctx, run+"kubectl altershield export -n "+namespace+" --verify >releases.csv || echo exits with $?\n")
