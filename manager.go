@@ -279,8 +279,9 @@ func addRollback(
 	}
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	reader := settings.Reader{Client: kube, Namespace: opts.namespace}
+	keeper := &history.Keeper{Client: kube, Live: live}
 	roller := &rollback.Roller{
-		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
+		Client: kube, Live: live, History: keeper,
 		Recorder: recorder, Metrics: rollbacks, Delivery: measures, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
@@ -292,7 +293,7 @@ func addRollback(
 			rollbacks.Begin(kind)
 			obstacles.Begin(kind)
 			return &runnable.Rollback{
-				Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+				Kind: kind, Client: kube, Live: live, History: keeper, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
 				Settings: reader,
 			}
 		}}

@@ -43,6 +43,13 @@ const threeSteps = `[{"replicas":1},{"percent":25,"approvals":1},{"percent":100,
 func pacedNamespace(ctx context.Context, steps, fields string) string {
 	GinkgoHelper()
 	namespace := controlledNamespace(ctx)
+	pace(ctx, namespace, steps, fields)
+	return namespace
+}
+
+// pace has the releases in a namespace rolled out in steps, as JSON, with further fields of the policy.
+func pace(ctx context.Context, namespace, steps, fields string) {
+	GinkgoHelper()
 	manifest := fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "ReleasePolicy",
 		"metadata": {"namespace": %q, "name": "careful"}, "spec": {"steps": %s%s}}`, namespace, steps, fields)
 	output, err := kubectlWith(ctx, manifest, "apply", "-f", "-")
@@ -52,7 +59,6 @@ func pacedNamespace(ctx context.Context, steps, fields string) string {
 			`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}`)
 		return output
 	}).Should(Equal("careful True\naltershield \n"))
-	return namespace
 }
 
 // present returns the ChangeWorkload of the present version; an empty one before there is one.

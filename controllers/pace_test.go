@@ -162,6 +162,32 @@ func pacedReleases(others Labels) {
 		Expect(web.present(ctx).Status.Pace.Passes[0].User).To(Equal("admin"))
 	}, pacedKinds(slow))
 
+	DescribeTable("goes through its steps with a version that was released before without steps, and not verified:", func(ctx context.Context, kind pacedKind) {
+		namespace := controlledNamespace(ctx)
+		web := kind.create(ctx, namespace)
+		before := web.released(ctx, "second")
+		Eventually(func() string {
+			output, err := kubectl(ctx, "-n", namespace, "get", "replicasets,controllerrevisions", "-l", "admission-webhook-altershield.antgroup.com/version="+before, "-o", "name")
+			Expect(err).NotTo(HaveOccurred(), output)
+			return output
+		}).ShouldNot(BeEmpty())
+		third := web.released(ctx, "third")
+		web.scale(ctx, 4)
+		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{third: 4}))
+		pace(ctx, namespace, `[{"replicas":1},{"percent":100,"approvals":1}]`, "")
+
+		next := web.released(ctx, "second")
+		Expect(next).To(Equal(before))
+		Eventually(web.step(ctx)).Should(Equal("1/2 True AwaitingApproval"))
+		Eventually(running(ctx, namespace)).Should(runAtLeast(4, third, next, 1))
+		web.mustApprove(ctx, "bob")
+		Expect(web.verified(ctx)).To(Equal(next))
+		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 4}))
+	},
+		Entry("a Deployment", pacedKind{of: func(namespace string) webSet { return deployment(namespace, 0) }}),
+		Entry("a StatefulSet", others, pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 0) }}),
+	)
+
 	It("counts the approvals of others than its author, for this release alone", others, func(ctx context.Context) {
 		namespace := pacedNamespace(ctx, threeSteps, "")
 		web := deployment(namespace, 4)

@@ -98,7 +98,7 @@ func (r *Rollback) observeSettings(ctx context.Context, object client.Object, se
 
 // observePods judges the pods of the release, by the revision of this workload.
 func (r *Rollback) observePods(ctx context.Context, object client.Object, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
-	revisions, err := r.Kind.Revisions(ctx, r.Client, object)
+	revisions, err := r.History.Revisions(ctx, r.Kind, object, seen.Release.Version)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -107,7 +108,7 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	kube := testkit.NewFake(t, objects...)
 	b := &bench{roller: &roller{answers: answers}, recorder: clientevents.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, Roller: b.roller, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Roller: b.roller, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
 		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
@@ -170,6 +171,30 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: decide.Batched{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "the Roller reports it")
+}
+
+// A version that was released before without steps has a revision without gates. The cache holds no templates.
+func TestRollbackLooksOnTheAPIServerWhichRevisionOfAVersionIsThatOfTheRelease(t *testing.T) {
+	for image, requests := range map[string]int{"one": 1, "two": 0} {
+		objects := stuckSleep(time.Hour)
+		deployment, _ := objects[1].(*appsv1.Deployment)
+		replicaSet, _ := objects[2].(*appsv1.ReplicaSet)
+		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: deployment.Labels}
+		replicaSet.Annotations = map[string]string{"deployment.kubernetes.io/revision": "2"}
+		replicaSet.Spec.Template.Labels = map[string]string{"altershield.defense.antgroup.com/gate": "start"}
+		replicaSet.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sleep", Image: "one"}}
+		before := replicaSet.DeepCopy()
+		before.Name, before.UID, before.CreationTimestamp = "sleep-a", "rs-0", metav1.NewTime(now.Add(-2*time.Hour))
+		before.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
+		before.Spec.Template.Labels = nil
+		before.Spec.Template.Spec.Containers[0].Image = image
+		replicaSet.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
+
+		b := newBench(t, []error{nil}, append(objects, before)...)
+		_, err := b.Reconcile(t.Context(), sleepKey)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(b.roller.requests).To(HaveLen(requests), image)
+	}
 }
 
 func TestRollbackChargesNoPodWithTimeInWhichItDidNotLead(t *testing.T) {

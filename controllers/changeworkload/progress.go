@@ -58,7 +58,7 @@ func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.Ch
 // observePods lists the finished pods of the release by the revision of this workload: another workload may have the same template and
 // labels.
 func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
-	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
+	revisions, err := r.History.Revisions(ctx, result.kind, result.owner, workload.Spec.Reversion)
 	if err != nil {
 		return err
 	}

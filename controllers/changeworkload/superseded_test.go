@@ -17,6 +17,7 @@ limitations under the License.
 package changeworkload
 
 import (
+	"strconv"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -75,21 +76,42 @@ func TestReconcileOpensGatesOfASupersededRelease(t *testing.T) {
 	}
 }
 
+// changedSleep is the Deployment sleep with two ReplicaSets of one version. The newest has an image, and a pod at a gate.
+func changedSleep(image string) []client.Object {
+	ofVersion := metav1.LabelSelector{MatchLabels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version}}
+	objects := sleepOf(20, func(deployment *appsv1.Deployment) { deployment.Spec.Selector = &ofVersion })
+	objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+	before, _ := objects[2].(*appsv1.ReplicaSet)
+	before.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sleep", Image: "one"}}
+	changed := before.DeepCopy()
+	changed.Name, changed.UID = "sleep-2", "rs-2"
+	changed.Spec.Template.Labels = map[string]string{"altershield.defense.antgroup.com/gate": "start"}
+	changed.Spec.Template.Spec.Containers[0].Image = image
+	for number, replicaSet := range []*appsv1.ReplicaSet{before, changed} {
+		replicaSet.Annotations = map[string]string{"deployment.kubernetes.io/revision": strconv.Itoa(number + 1)}
+	}
+	return append(objects, changed, gatedPod("a", "gated of another"), testkit.ControlledKind("deployments.apps", "Enforce"))
+}
+
 // Once the steps have ended, nothing else would open the gates of pods whose template no webhook saw.
 func TestReconcileOpensGatesOfATemplateThatWasChangedWithoutTheWebhooks(t *testing.T) {
 	g := NewWithT(t)
-	objects := sleepOf(20)
-	objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
-	changed := objects[2].DeepCopyObject().(client.Object)
-	changed.SetName("sleep-2")
-	changed.SetUID("rs-2")
 	record := recordAt(2, version, "Running", "Verifying")
 	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "PolicyRemoved"})
-	p := newPlane(t, append(objects, changed, record, gatedPod("a", "gated of another"), testkit.ControlledKind("deployments.apps", "Enforce")), nil)
+	p := newPlane(t, append(changedSleep("two"), record), nil)
 	p.reconcile()
 	var pod corev1.Pod
 	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
 	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+}
+
+// A version that was released before without steps has a revision without gates.
+func TestReconcileTellsATemplateThatOnlyGotGatesFromOneThatWasChangedWithoutTheWebhooks(t *testing.T) {
+	for image, reason := range map[string]string{"one": "Running Verifying", "two": "Running TemplateUnseen"} {
+		p := newPlane(t, append(changedSleep(image), recordAt(2, version, "Running", "Verifying")), nil)
+		p.reconcile()
+		NewWithT(t).Expect(p.verified()).To(Equal(reason), image)
+	}
 }
 
 func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {

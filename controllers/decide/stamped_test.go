@@ -25,12 +25,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
-func TestStampedRevisionIsTheOldestThatCarriesTheVersion(t *testing.T) {
+func TestStampedRevision(t *testing.T) {
 	created := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	revision := func(owner, version string, number int64, age time.Duration) decide.Revision {
 		return decide.Revision{Pods: decide.PodsOf{Owner: types.UID(owner)}, Version: version, Number: number, Created: created.Add(-age)}
+	}
+	with := func(image string, revision decide.Revision) decide.Revision {
+		revision.Template = podtemplate.Template{"image": image}
+		return revision
 	}
 	for _, row := range []struct {
 		name      string
@@ -45,6 +50,14 @@ func TestStampedRevisionIsTheOldestThatCarriesTheVersion(t *testing.T) {
 			[]decide.Revision{revision("b", "v1", 10, 0), revision("a", "v1", 9, 0)}, "a", true},
 		{"the one that has a number, created within the same second",
 			[]decide.Revision{revision("b", "v1", math.MaxInt64, 0), revision("a", "v1", 1, 0)}, "a", true},
+		{"the older of two that the controller went back to",
+			[]decide.Revision{revision("a", "v1", 3, time.Hour), revision("b", "v1", 2, time.Minute)}, "a", false},
+		{"the newest of one template: the labels of the operator differ",
+			[]decide.Revision{with("one", revision("a", "v1", 1, time.Hour)), with("one", revision("b", "v1", 3, 0))}, "b", false},
+		{"the newest of the older template", []decide.Revision{with("one", revision("a", "v1", 1, time.Hour)),
+			with("one", revision("b", "v1", 2, time.Minute)), with("two", revision("c", "v1", 3, 0))}, "b", true},
+		{"the newest of one template beside one that was changed before", []decide.Revision{with("one", revision("a", "v1", 1, time.Hour)),
+			with("two", revision("b", "v1", 2, time.Minute)), with("one", revision("c", "v1", 3, 0))}, "c", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

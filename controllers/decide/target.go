@@ -111,11 +111,11 @@ func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	return newest
 }
 
-// precedes reports whether a revision is from before the current one. Runs are numbered by the second in which they were created: of those
-// within the same second, one of another version is from before.
+// precedes reports whether a revision is of another version, and from before the current one. Runs are numbered by the second in which they were
+// created: one within the same second is from before.
 func precedes(candidate, current *Revision) bool {
-	return candidate.Number < current.Number ||
-		candidate.Number == current.Number && candidate.Run != nil && candidate.Version != current.Version
+	return candidate.Version != current.Version &&
+		(candidate.Number < current.Number || candidate.Number == current.Number && candidate.Run != nil)
 }
 
 // IdentifyByTemplate gives revisions the versions of their templates, and returns the newest one with a version; nil if there is none.
@@ -139,21 +139,31 @@ func newerOf(known, candidate *Revision) *Revision {
 	return known
 }
 
-// StampedRevision returns the revision of the template that was stamped with a version: the oldest one that has it. A template that was
-// changed without the webhooks still has the version of the previous one, but its pods are not those of the release; unseen reports
-// whether there is such a template.
-func StampedRevision(revisions []Revision, version string) (oldest *Revision, unseen bool) {
+// StampedRevision returns the revision of the template that was stamped with a version: the oldest one that has it, or the newest one with the
+// same template, as releases of one version differ in the gates of their pods. A template that was changed without the webhooks still has the
+// version of the previous one, but its pods are not those of the release; unseen reports whether the newest revision has such a template. A
+// revision of the cache, which holds no templates, may be unseen and isn't: history.Keeper.Revisions looks.
+func StampedRevision(revisions []Revision, version string) (stamped *Revision, unseen bool) {
+	var oldest, newest *Revision
 	for i := range revisions {
 		candidate := &revisions[i]
 		if candidate.Version != version {
 			continue
 		}
-		unseen = oldest != nil
+		newest = newerOf(newest, candidate)
 		if oldest == nil || isOlder(candidate, oldest) {
 			oldest = candidate
 		}
 	}
-	return oldest, unseen
+	if stamped = oldest; stamped == nil || stamped.Template == nil {
+		return stamped, newest != stamped
+	}
+	for i := range revisions {
+		if candidate := &revisions[i]; candidate.Version == version && oldest.Template.Equal(candidate.Template) {
+			stamped = newerOf(stamped, candidate)
+		}
+	}
+	return stamped, newest != stamped
 }
 
 // isOlder reports whether a is older than b. Their numbers decide where they were created within the same second.

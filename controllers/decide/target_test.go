@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 func refusedFor(left time.Duration, version string) appv1alpha1.Rollback {
@@ -83,6 +84,12 @@ func presumed(version string, number int64) decide.Revision {
 	return decide.Revision{Version: version, Number: number, Healthy: true, Presumed: true}
 }
 
+// sameTemplate gives revisions the same template.
+func sameTemplate(revision decide.Revision) decide.Revision {
+	revision.Template = podtemplate.Template{"image": "one"}
+	return revision
+}
+
 func TestHealthyOlder(t *testing.T) {
 	known := func(standing workloadOption) decide.Past {
 		return decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, standing)}}
@@ -113,11 +120,12 @@ func TestHealthyOlder(t *testing.T) {
 		{"not one without pods that was released while there were no replicas", []decide.Revision{presumed("a", 6)},
 			known(stored("Success", "Unknown", "NoReplicas")), 0},
 		{"one with pods that are ready, although it was not verified", []decide.Revision{running("a", 6)}, known(stored("Running", "Unknown", "Superseded")), 6},
+		{"not one of the same version, which pods without a gate had", []decide.Revision{running("a", 5), sameTemplate(running("b", 6))}, decide.Past{}, 5},
 		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.past.Release = decide.Release{Version: "b", Number: 2}
-			found := row.past.HealthyOlder(append([]decide.Revision{broken("b", 7)}, row.before...), now)
+			found := row.past.HealthyOlder(append([]decide.Revision{sameTemplate(broken("b", 7))}, row.before...), now)
 			if row.found == 0 {
 				NewWithT(t).Expect(found).To(BeNil())
 				return

@@ -36,8 +36,26 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 	return restorer.History(ctx, k.Live, object)
 }
 
-// ByVersion returns the contents of the revisions that carry a version. It leaves out a version with two revisions: its template
-// was changed bypassing the webhooks, and never verified.
+// Revisions lists the revisions of a workload whose release has a version: those of the cache, or, with their templates, those of the API server where
+// the cache leaves open which one is that of the release. The object may be a slim one from the cache.
+func (k *Keeper) Revisions(ctx context.Context, kind workload.Kind, object client.Object, version string) ([]decide.Revision, error) {
+	cached, err := kind.Revisions(ctx, k.Client, object)
+	if err != nil {
+		return nil, err
+	}
+	_, unseen := decide.StampedRevision(cached, version)
+	if _, ok := kind.(workload.Restorer); !ok || !unseen {
+		return cached, nil
+	}
+	live, err := k.read(ctx, kind, object)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	return k.Native(ctx, kind, live)
+}
+
+// ByVersion returns the contents of the revisions that carry a version. It leaves out a version whose template was changed
+// bypassing the webhooks, and never verified.
 func ByVersion(kind workload.Kind, revisions []decide.Revision) map[string]workload.Content {
 	contents := map[string]workload.Content{}
 	for _, revision := range revisions {
