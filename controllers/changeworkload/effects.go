@@ -68,6 +68,9 @@ func (r *Reconciler) steer(
 	case scope.IsDenied(err): // and tried again
 		r.Recorder.Record(events.WorkloadNotWritten(scene.owner, workload, err))
 		if decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			if decision.Suspend || decision.Pause {
+				r.Metrics.denied.Inc()
+			}
 			err = errors.Join(err, r.saveDenied(ctx, workload, scene, err))
 		}
 	}

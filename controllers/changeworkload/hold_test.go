@@ -24,10 +24,12 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -226,6 +228,37 @@ func TestReconcileSavesTheFailureOfAReleaseWhoseSuspensionIsDenied(t *testing.T)
 	g.Expect(p.deployment().Labels).To(HaveKey("altershield.defense.antgroup.com/suspend"))
 	g.Expect(conditions()).To(ContainElement(HavePrefix("Suspended True PodsFailed: ")))
 	g.Expect(<-p.recorded.Events).To(HavePrefix("Warning ReleaseSuspended release " + version + ": "))
+}
+
+// An alert fires as long as they are tried and denied.
+func TestSteerCountsTheSuspensionsThatAreDenied(t *testing.T) {
+	rolling := func(deployment *appsv1.Deployment) { deployment.Status.Replicas = 2 }
+	resumed := func(deployment *appsv1.Deployment) { held(deployment); deployment.Spec.Paused = false }
+	for name, row := range map[string]struct {
+		objects []client.Object
+		denied  float64
+	}{
+		"of a workload that goes on":                {sleepOf(2), 2},
+		"of the rollout of one that is suspended":   {sleepOf(2, suspended, rolling), 2},
+		"but not that a user has resumed a rollout": {sleepOf(2, suspended, resumed), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPlane(t, append(optIn(row.objects), finishedPod(1), failedBatch(1), recordAt(2, version, "Running", "Verifying")), nil)
+			denied := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("a policy denies it"))
+			p.Client = interceptor.NewClient(p.Client.(client.WithWatch), interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return denied
+				},
+			})
+			for range 2 {
+				_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}})
+				g.Expect(err).To(MatchError(denied), "it is tried again")
+			}
+			g.Expect(testutil.CollectAndCount(p.Metrics.denied, "altershield_suspensions_denied_total")).To(Equal(1), "also before the first one")
+			g.Expect(testutil.ToFloat64(p.Metrics.denied)).To(Equal(row.denied))
+		})
+	}
 }
 
 // unholdable is a declared kind without fields that hold its rollouts, valueless one whose values for that aren't known.

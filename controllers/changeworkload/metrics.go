@@ -35,6 +35,7 @@ type Metrics struct {
 	checks     *prometheus.CounterVec
 	checkTime  *prometheus.HistogramVec
 	suspension prometheus.Histogram
+	denied     prometheus.Counter
 }
 
 // NewMetrics registers the metrics.
@@ -63,8 +64,14 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its workload.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
+		denied: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "altershield_suspensions_denied_total",
+			Help: "Attempts to suspend the workload of a failed release, or to hold its rollout, that the API server denied, because of another webhook or a missing permission for example.",
+		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.checks, metrics.checkTime, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{
+		metrics.releases, metrics.batches, metrics.checks, metrics.checkTime, metrics.suspension, metrics.denied,
+	} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
