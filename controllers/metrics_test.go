@@ -86,6 +86,8 @@ var _ = Describe("Alerts and the dashboards", Ordered, func() {
 		metricsShow(ctx, fmt.Sprintf(`altershield_releases_paced{reason="AwaitingApproval",workload_namespace=%q} 1`, paced))
 		newDingTalk().subscribe(ctx, frozen)
 		metricsShow(ctx, `altershield_notifications_pending{subscription="shop"} 0`)
+		sourceOf(ctx, "http://127.0.0.1:9")
+		metricsShow(ctx, `altershield_source_requests_total{code="OK",source="prometheus"} 0`)
 		asked := operatorMetrics("rules.yaml", "dashboard.json", "dashboard-releases.json", "dashboard-dora.json")
 		Expect(len(asked)).To(BeNumerically(">", 30))
 		_, text := scrape(ctx, metricsToken(ctx))
