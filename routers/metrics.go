@@ -62,7 +62,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		}, []string{"stage", "verdict"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_verdict_seconds",
-			Help:    "Time from the finish of a pod, in whole seconds, to the verdict that decided it.",
+			Help:    "Time from the finish of a pod, in whole seconds, to the callback with the verdict that decided it. Verdicts that a poll found don't count.",
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 240, 600},
 		}),
 	}
