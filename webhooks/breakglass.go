@@ -65,7 +65,7 @@ func (f *freezes) glassFor(
 func (f *freezes) isCounted(glass *appv1alpha1.BreakGlass, asked start) bool {
 	release := decide.ReleaseNumber(asked.before)
 	passed := appv1alpha1.BreakGlassPassOf(asked.before, release)
-	return passed == nil || passed.UID != glass.UID || decide.IsCounted(glass, f.kind.GroupVersionKind().Kind, f.name(asked), release, passed)
+	return passed == nil || passed.UID != glass.UID || decide.IsCounted(glass, f.kind.GroupVersionKind().Kind, asked.request.Name, release, passed)
 }
 
 // glasses returns the usable BreakGlasses for a workload.

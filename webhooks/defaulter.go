@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -63,6 +64,7 @@ func (d *defaulter) Handle(ctx context.Context, request admission.Request) admis
 		if d.excludes(updated) {
 			return admission.Allowed("")
 		}
+		request.Name = cmp.Or(request.Name, updated.GetGenerateName()) // the API server makes the name later
 		return d.create(ctx, request, updated)
 	case admissionv1.Update:
 		old, err := decode(request.OldObject)

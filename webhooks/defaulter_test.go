@@ -207,6 +207,12 @@ func TestDeploymentDefaulterRefusesWhatItCanNotRead(t *testing.T) {
 		{"a template that has no version", func() admission.Request {
 			return requestOf(t, nil, deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
 		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},
+		{"a template that has no version, of a workload that gets its name later", func() admission.Request {
+			request := requestOf(t, nil, deployment(t, without("name", "metadata"), field("sleep-", "generateName", "metadata"),
+				field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
+			request.Name = ""
+			return request
+		}, 422, "deployment sleep-: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},
 		{"an update to a template that has no version", func() admission.Request {
 			return requestOf(t, deployment(t), deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
 		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},

@@ -17,7 +17,6 @@ limitations under the License.
 package webhooks
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -220,7 +219,7 @@ func (f *freezes) denied(
 		}
 	}
 	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides [%s]",
-		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), strings.Join(needed, ", "))
+		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), asked.request.Name, strings.Join(needed, ", "))
 	response := denied(f.phrase(asked)+" is frozen", strings.Join(append(would, more...), "; "), advice)
 	return course{denial: &response}
 }
@@ -243,11 +242,7 @@ func (f *freezes) pass(
 		"%s passes by BreakGlass %s, which is recorded for %s, although %s", f.phrase(asked), glass.Name, user, strings.Join(would, "; ")))
 }
 
-func (f *freezes) phrase(asked start) string { return workload.Phrase(f.kind, f.name(asked)) }
-
-func (f *freezes) name(asked start) string {
-	return cmp.Or(asked.request.Name, asked.object.GetName(), asked.object.GetGenerateName())
-}
+func (f *freezes) phrase(asked start) string { return workload.Phrase(f.kind, asked.request.Name) }
 
 // startsParked reports whether an update ends the pause of a release that is parked.
 func (m marks) startsParked(old marks) bool {

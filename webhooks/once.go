@@ -17,7 +17,6 @@ limitations under the License.
 package webhooks
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -43,7 +42,7 @@ func (d *defaulter) hold(ctx context.Context, request admission.Request, before 
 	if err != nil || record == "" {
 		return nil, err
 	}
-	phrase := workload.Phrase(d.kind, cmp.Or(request.Name, before.object.GetName(), before.object.GetGenerateName()))
+	phrase := workload.Phrase(d.kind, request.Name)
 	failed := fmt.Sprintf("the pod template of %s failed its check before, in ChangeWorkload %s", phrase, record)
 	_, isHeld := before.annotations[appv1alpha1.AnnotationRefused] // by an earlier call of the webhook for this request
 	switch {
