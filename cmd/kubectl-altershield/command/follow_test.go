@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
 )
 
@@ -89,6 +90,28 @@ func TestStatusAsJSONIsPrintedOnceForEachChange(t *testing.T) {
 	})
 	text := b.run("status", "web", "-w", "--until=done", "-o", "json").expects(g, command.OK)
 	g.Expect(strings.Count(text, `"kind": "ReleaseStatus"`)).To(Equal(2), text)
+}
+
+func TestStatusStaysAsItIsWhileAPartOfItCanNotBeRead(t *testing.T) {
+	g := NewWithT(t)
+	lists := 0
+	release := record(8, "bb", "Running", "Unknown", "Verifying")
+	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, isBatches := list.(*appv1alpha1.ChangePodList); isBatches {
+			if lists++; lists == 2 {
+				return apierrors.NewServiceUnavailable("away")
+			}
+		}
+		return kube.List(ctx, list, options...)
+	}}, web(8, "bb"), release, batch(release))
+	b.tick(func(second int) {
+		if second == 4 {
+			g.Expect(b.kube.Update(context.Background(), newer(b, verified(8, "bb")))).To(Succeed())
+		}
+	})
+	text := b.run("status", "web", "-w", "--until=done").expects(g, command.OK)
+	g.Expect(lists).To(BeNumerically(">", 2))
+	g.Expect(strings.Count(text, "└─ release 8")).To(Equal(strings.Count(text, "batches 1 ")), "%s", text)
 }
 
 func TestStatusAsYAMLIsADocumentForEachChange(t *testing.T) {

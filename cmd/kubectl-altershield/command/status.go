@@ -65,8 +65,7 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 			return err
 		}
 	}
-	read := func() (view.Status, error) { return cluster.treeOf(ctx, facts, operator, t.Clock.Now()) }
-	status, err := read()
+	status, err := cluster.treeOf(ctx, facts, operator, t.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -89,11 +88,14 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 			return ctx.Err()
 		}
 		fresh, err := cluster.refresh(ctx, facts)
+		var whole view.Status
 		if err == nil {
-			facts = fresh
-			status, err = read()
+			whole, err = cluster.treeOf(ctx, fresh, operator, t.Clock.Now())
 		}
-		if err != nil && !passes(err) {
+		switch {
+		case err == nil:
+			facts, status = fresh, whole
+		case !passes(err):
 			return err
 		}
 	}
