@@ -80,15 +80,16 @@ func (c *collection) finish(file string) ([]byte, error) {
 	return c.packed.Bytes(), nil
 }
 
-// add adds a file, unless the report is too large already.
+// add adds a file, unless the report would be too large.
 func (c *collection) add(name string, content []byte, objects int, truncated bool) {
 	if len(content) > maxEntry {
 		content, truncated = content[:maxEntry], true
 	}
-	if c.size += len(content); c.size > maxReport {
+	if c.size+len(content) > maxReport {
 		c.miss(name, "the report is too large")
 		return
 	}
+	c.size += len(content)
 	c.write(name, content)
 	c.report.Items = append(c.report.Items, view.ReportEntry{Name: name, Objects: objects, Bytes: len(content), Truncated: truncated})
 }
