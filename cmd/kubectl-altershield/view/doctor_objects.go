@@ -203,8 +203,7 @@ func (i Installation) suspended() []Finding {
 	var findings []Finding
 	for _, release := range ListOf(i.Records.Items, Filter{Suspended: true}).Items {
 		of := appv1alpha1.WorkloadReference{APIVersion: release.APIVersion, Kind: release.Kind, Name: release.Workload}
-		isLong := release.Since != nil && i.now().Sub(release.Since.Time) >= longSuspended
-		if !isLong || isJob(of) && release.Reason != appv1alpha1.ReasonRefused { // a failed Job isn't suspended, only those like it are
+		if release.Since == nil || i.now().Sub(release.Since.Time) < longSuspended {
 			continue
 		}
 		findings = append(findings, problem(TopicSuspended, fmt.Sprintf("kubectl altershield why %s -n %s", Argument(of), release.Namespace), SuspendedLong,

@@ -101,6 +101,21 @@ func TestListOfSuspendedWorkloadsHasNoFailureThatSuspendsNothing(t *testing.T) {
 	g.Expect(view.ListOf(records, view.Filter{Failed: true}).Items).To(HaveLen(1))
 }
 
+func TestListOfSuspendedWorkloadsHasTheJobsThatAreHeldAndNoneThatFailed(t *testing.T) {
+	g := NewWithT(t)
+	job := func(name string, options ...recordOption) appv1alpha1.ChangeWorkload {
+		run := record(1, "f1", append(options, of("shop", "Job", name))...)
+		run.Spec.WorkloadRef.APIVersion = "batch/v1"
+		return run
+	}
+	records := []appv1alpha1.ChangeWorkload{
+		job("failed", is("Suspend", "False", "PodsFailed", "exit 1"), has("Suspended", "True", "PodsFailed", "a Job with the same pod template is suspended at its creation")),
+		job("held", is("Running", "Unknown", "Refused", "its pod template failed before")),
+	}
+	g.Expect(named(view.ListOf(records, view.Filter{Suspended: true}))).To(Equal([]string{"shop/Job/held Suspend"}))
+	g.Expect(view.ListOf(records, view.Filter{Failed: true}).Items).To(HaveLen(2))
+}
+
 func TestListTakesTheLaterRecordOfARecreatedOrLaterEnforcedWorkload(t *testing.T) {
 	g := NewWithT(t)
 	gone := record(9, "99", func(record *appv1alpha1.ChangeWorkload) {

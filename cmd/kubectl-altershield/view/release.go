@@ -98,7 +98,8 @@ type Release struct {
 	Repair bool `json:"repair,omitempty"`
 	// RollbackOf is the release that this one is the rollback of; 0 if it is none.
 	RollbackOf int64 `json:"rollbackOf,omitempty"`
-	// NotSuspended reports whether the release failed and suspends nothing: the setting blocking is off, or its kind is only observed.
+	// NotSuspended reports whether the release failed and its workload isn't suspended: the setting blocking is off, its kind is only observed, or
+	// it is a Job.
 	NotSuspended bool `json:"notSuspended,omitempty"`
 	// RefusedUntil is the end of the quarantine of the version.
 	RefusedUntil *metav1.Time `json:"refusedUntil,omitempty"`
@@ -135,6 +136,9 @@ func releaseOf(record *appv1alpha1.ChangeWorkload) Release {
 	if suspends := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionSuspended); release.State == Suspend && suspends != nil &&
 		suspends.Status == metav1.ConditionFalse && suspends.Reason != appv1alpha1.ReasonLifted {
 		release.NotSuspended, release.Why = true, release.Why+"; "+suspends.Message
+	}
+	if release.State == Suspend && isJob(reference) && release.Reason != appv1alpha1.ReasonRefused { // only Jobs like it are suspended
+		release.NotSuspended = true
 	}
 	if isParked(record) && release.State == Suspend {
 		release.Why += "; " + meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionParked).Message
