@@ -58,6 +58,11 @@ func effects() map[string]effect {
 		"env":                       {[]string{`env=[{"name":"GOMEMLIMIT","value":"1GiB"}]`}, managerDeployment, manager + ".env", `[{"name":"GOMEMLIMIT","value":"1GiB"}]`},
 		"extraArgs": {[]string{`extraArgs=["--zap-log-level=debug"]`}, managerDeployment, args,
 			`["--leader-elect","--shutdown-delay=5s","--webhook-cert-secret=webhook-server-cert","--zap-log-level=debug"]`},
+		"extraVolumes": {[]string{`extraVolumes=[{"name":"ca","configMap":{"name":"private-ca"}}]`}, managerDeployment, pod + ".volumes[1]",
+			`{"configMap":{"name":"private-ca"},"name":"ca"}`},
+		"extraVolumeMounts": {[]string{`extraVolumeMounts=[{"name":"ca","mountPath":"/etc/altershield/ca"}]`}, managerDeployment, manager + ".volumeMounts[1]",
+			`{"mountPath":"/etc/altershield/ca","name":"ca"}`},
+		"hostNetwork":    {[]string{"hostNetwork=true"}, managerDeployment, pod + "['hostNetwork','dnsPolicy']", "true ClusterFirstWithHostNet"},
 		"podAnnotations": {[]string{`podAnnotations={"example.com/a":"1"}`}, managerDeployment, `.spec.template.metadata.annotations.example\.com/a`, "1"},
 		"podLabels":      {[]string{`podLabels={"team":"sre"}`}, managerDeployment, ".spec.template.metadata.labels.team", "sre"},
 		"nodeSelector":   {[]string{`nodeSelector={"node-role.kubernetes.io/control-plane":""}`}, managerDeployment, pod + ".nodeSelector", `{"node-role.kubernetes.io/control-plane":""}`},
@@ -177,6 +182,9 @@ func TestValuesThatAreBadAreRefused(t *testing.T) {
 		"resources=small":                "at '/resources': got string, want object",
 		`env=[{"value":"x"}]`:            "at '/env/0': missing property 'name'",
 		`extraArgs=["zap"]`:              "at '/extraArgs/0'",
+		`extraVolumes=[{"secret":{}}]`:   "at '/extraVolumes/0': missing property 'name'",
+		`extraVolumeMounts=[{}]`:         "at '/extraVolumeMounts/0': missing properties 'name', 'mountPath'",
+		"hostNetwork=1":                  "at '/hostNetwork': got number, want boolean",
 		`podLabels={"a":1}`:              "at '/podLabels/a': got number, want string",
 		"server=null":                    "at '': missing property 'server'",
 		"server.address=altershield":     "at '/server/address'",
@@ -211,6 +219,8 @@ func TestNotesTellWhatChecksReleases(t *testing.T) {
 	install := []string{"install", "altershield-operator", chartDir, "--dry-run=client", "--namespace", "altershieldoperator-system", "--set", "crds.enabled=false"}
 	g := NewWithT(t)
 	g.Expect(helm(t, install...)).To(ContainSubstring("VerificationPolicies alone check their releases, since server.address is empty."))
+	g.Expect(helm(t, install...)).To(ContainSubstring("pod-security.kubernetes.io/enforce=restricted"))
+	g.Expect(helm(t, append(install, "--set", "hostNetwork=true")...)).NotTo(ContainSubstring("pod-security.kubernetes.io"), "the namespace would admit no pod")
 	with := helm(t, append(install, "--set", "server.address=http://altershield:8080,server.tokenSecret.name=token")...)
 	g.Expect(with).To(ContainSubstring("AlterShield Server at http://altershield:8080 checks their releases"))
 	g.Expect(with).NotTo(ContainSubstring("VerificationPolicies alone"))
