@@ -129,7 +129,11 @@ func somewhere[T any](ctx context.Context, c *cluster, list func() client.Object
 	part := read[T](ctx, c, list(), asked)
 	if operator != only && part.Lacks == nil && part.Failure == "" {
 		asked.right.Namespace = operator
-		part.Items = append(part.Items, read[T](ctx, c, list(), asked).Items...)
+		others := read[T](ctx, c, list(), asked)
+		part.Items, part.More = append(part.Items, others.Items...), part.More || others.More
+		if why := others.Why(); why != "" && !part.Absent {
+			part.Rest = why + " in namespace " + operator
+		}
 	}
 	return part
 }

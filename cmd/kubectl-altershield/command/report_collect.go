@@ -123,8 +123,10 @@ func encoded(model any) []byte {
 
 // addObjects adds what a function keeps of objects, as many as fit: all of them together, so that the file stays valid JSON.
 func (c *collection) addObjects(name string, part view.Part[unstructured.Unstructured], keep func(map[string]any) map[string]any) {
-	if why := part.Why(); why != "" {
-		c.miss(name, why)
+	for _, why := range []string{part.Why(), part.Rest} {
+		if why != "" {
+			c.miss(name, why)
+		}
 	}
 	if len(part.Items) == 0 {
 		return
@@ -170,7 +172,7 @@ func (c *collection) addWorkloads(ctx context.Context, records []appv1alpha1.Cha
 
 // untyped returns the metadata of objects of a kind without a type.
 func untyped(part view.Part[metav1.PartialObjectMetadata], kind appv1alpha1.WorkloadReference) view.Part[unstructured.Unstructured] {
-	converted := view.Part[unstructured.Unstructured]{Lacks: part.Lacks, Failure: part.Failure, Absent: part.Absent, More: part.More}
+	converted := view.Part[unstructured.Unstructured]{Lacks: part.Lacks, Failure: part.Failure, Absent: part.Absent, More: part.More, Rest: part.Rest}
 	for i := range part.Items {
 		part.Items[i].APIVersion, part.Items[i].Kind = kind.APIVersion, kind.Kind
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&part.Items[i])

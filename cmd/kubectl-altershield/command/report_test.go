@@ -156,6 +156,24 @@ func TestReportWithoutRightsListsWhatIsMissing(t *testing.T) {
 		ContainSubstring("! missing: workloads/deployments.json: you may not list deployments.apps\n"), ContainSubstring("wrote 3 files")))
 }
 
+func TestReportListsWhatIsMissingInTheNamespaceOfTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	funcs := stampsTrials()
+	funcs.List = func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		var asked client.ListOptions
+		if asked.ApplyOptions(options); asked.Namespace == system {
+			return forbidden("list", "g", "x")
+		}
+		return kube.List(ctx, list, options...)
+	}
+	text := newBenchWith(t, funcs, reported(t)...).run("report", "-n", "shop", "-f", filepath.Join(t.TempDir(), "out.zip")).expects(g, command.OK)
+	g.Expect(text).To(And(
+		ContainSubstring("! missing: objects/opsconfiginfoes.json: you may not list opsconfiginfoes.app.ops.cloud.alipay.com in namespace "+system+"\n"),
+		ContainSubstring("! missing: workloads/deployments.json: you may not list deployments.apps in namespace "+system+"\n"),
+		ContainSubstring("! missing: events.json: you may not list events in namespace "+system+"\n")))
+	g.Expect(text).NotTo(ContainSubstring("controlledkinds"))
+}
+
 func TestReportIsCut(t *testing.T) {
 	g := NewWithT(t)
 	funcs := stampsTrials()

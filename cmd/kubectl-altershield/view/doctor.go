@@ -70,6 +70,8 @@ type Part[T any] struct {
 	Failure string
 	// Absent reports whether the cluster doesn't have the kind, More whether there are further objects.
 	Absent, More bool
+	// Rest is why those in the namespace of the operator couldn't be read beside others; empty if they could.
+	Rest string
 }
 
 // TrialRelease is the answer to a dry run that creates a Deployment.
