@@ -78,6 +78,9 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		}
 	}
 	if unseen || slices.ContainsFunc(pods, isGated) {
+		if !unseen { // pods of the version with other gates are from before the release
+			revisions = []decide.Revision{*revision}
+		}
 		if _, err := r.observeGates(ctx, workload, result, revisions); err != nil {
 			return err
 		}

@@ -114,6 +114,26 @@ func TestReconcileTellsATemplateThatOnlyGotGatesFromOneThatWasChangedWithoutTheW
 	}
 }
 
+// Pods that run the version without gates, from before its steps, are replaced as those of any other version are.
+func TestReconcileOpensGatesBesidePodsThatRunTheVersionWithoutGates(t *testing.T) {
+	policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	policy.Spec.Steps = []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 100}}
+	objects := changedSleep("one")
+	objects[1].SetAnnotations(map[string]string{
+		"altershield.defense.antgroup.com/release": "2",
+		"altershield.defense.antgroup.com/paced":   `{"release":2,"policy":"default/web","lever":"Gates"}`,
+	})
+	record := recordAt(2, version, "Running", "Paced")
+	record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 1, Progress: "1/2"}
+	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "True", Reason: "StepRunning"})
+	p := newPlane(t, append(objects, record, policy, gatedPod("b", "running"), gatedPod("c", "running")), nil)
+	p.reconcile()
+	var pod corev1.Pod
+	g := NewWithT(t)
+	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
+	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+}
+
 func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {
 	for _, row := range []struct {
 		name   string
