@@ -48,8 +48,9 @@ type scene struct {
 	stale bool
 	// lost reports whether ChangePods are gone.
 	lost bool
-	// pods are the pods of the release.
-	pods []corev1.Pod
+	// revision is that of the release, nil if the cache shows none; pods are its pods.
+	revision *decide.Revision
+	pods     []corev1.Pod
 	// unlabelled are pods of the release that lack its version label, which the operator sets.
 	unlabelled []corev1.Pod
 	// gated are the pods of the release, if the cache shows closed gates among them.

@@ -66,7 +66,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if revision == nil {
 		return nil
 	}
-	result.Unseen, result.Run = unseen, revision.Run
+	result.revision, result.Unseen, result.Run = revision, unseen, revision.Run
 	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Pods)
 	if err != nil {
 		return err

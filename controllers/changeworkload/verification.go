@@ -174,7 +174,7 @@ func (r *Reconciler) observeAnswers(
 	return nil
 }
 
-// oldPods lists the pods of a workload that don't run its present release.
+// oldPods lists the pods of a workload that don't run its present release: those of other versions, and of the version with other gates than now.
 func (r *Reconciler) oldPods(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) ([]corev1.Pod, error) {
 	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *Reconciler) oldPods(ctx context.Context, record *appv1alpha1.ChangeWork
 	}
 	var old []corev1.Pod
 	for _, revision := range revisions {
-		if revision.Version == record.Spec.Reversion {
+		if revision.Version == record.Spec.Reversion && (result.revision == nil || revision.Number >= result.revision.Number) {
 			continue
 		}
 		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, revision.Pods)

@@ -85,6 +85,22 @@ func TestReconcileJudgesTheNewAndTheOldPodsByARule(t *testing.T) {
 	g.Expect(found.Status.Checks[0].Message).To(Equal("1 new, old: sleep-0-1"))
 }
 
+// Pods that run the version without gates are from before the release.
+func TestReconcileComparesWithPodsThatRunTheVersionWithoutGates(t *testing.T) {
+	g := NewWithT(t)
+	record := recordAt(2, version, "", "")
+	record.Status.ObservedRelease = 0
+	finished := finishedPod(1)
+	finished.OwnerReferences[0].UID = "rs-2"
+	p := newPlane(t, append(changedSleep("one"), record, judged(), finished, gatedPod("b", "running")), nil)
+	rules, err := rule.NewCompiler()
+	g.Expect(err).NotTo(HaveOccurred())
+	p.Rules = rules
+	p.reconcile()
+	p.reconcile()
+	g.Expect(p.checkOf("sleep").Message).To(Equal("1 new, old: b"))
+}
+
 // The cache may show the Deployment as it was before its release, after a restart of its watch.
 func TestReconcileFindsThePoliciesOfAReleaseThatItSeesBeforeItsDeployment(t *testing.T) {
 	g := NewWithT(t)
