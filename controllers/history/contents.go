@@ -19,11 +19,17 @@ package history
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -36,22 +42,57 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 	return restorer.History(ctx, k.Live, object)
 }
 
-// Revisions lists the revisions of a workload whose release has a version: those of the cache, or, with their templates, those of the API server where
-// the cache leaves open which one is that of the release. The object may be a slim one from the cache.
+// Revisions lists the revisions of a workload whose release has a version, as the cache holds them. Where that leaves open which one is that of the
+// release, those with the version are as the API server has them. The object may be a slim one from the cache.
 func (k *Keeper) Revisions(ctx context.Context, kind workload.Kind, object client.Object, version string) ([]decide.Revision, error) {
 	cached, err := kind.Revisions(ctx, k.Client, object)
 	if err != nil {
 		return nil, err
 	}
-	_, unseen := decide.StampedRevision(cached, version)
-	if _, ok := kind.(workload.Restorer); !ok || !unseen {
+	layered, ok := kind.(workload.Layered)
+	if _, unseen := decide.StampedRevision(cached, version); !ok || !unseen {
 		return cached, nil
 	}
-	live, err := k.read(ctx, kind, object)
-	if err != nil || live == nil {
+	live, err := k.ofVersion(ctx, kind, layered, object, version)
+	if err != nil {
+		return nil, fmt.Errorf("reading the revisions of %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	others := slices.DeleteFunc(cached, func(revision decide.Revision) bool { return revision.Version == version })
+	return append(others, live...), nil
+}
+
+// ofVersion lists the revisions of a workload that carry a version on the API server, with their templates. It doesn't look at their pods, of which
+// there may be thousands.
+func (k *Keeper) ofVersion(
+	ctx context.Context, kind workload.Kind, layered workload.Layered, object client.Object, version string,
+) ([]decide.Revision, error) {
+	layer, err := apiutil.GVKForObject(layered.Layer(), k.Client.Scheme())
+	if err != nil {
 		return nil, err
 	}
-	return k.Native(ctx, kind, live)
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(layer.GroupVersion().WithKind(layer.Kind + "List"))
+	if err := k.Live.List(ctx, list, client.InNamespace(object.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: version}); err != nil {
+		return nil, err
+	}
+	var revisions []decide.Revision
+	for i := range list.Items {
+		item, typed := &list.Items[i], layered.Layer()
+		if !metav1.IsControlledBy(item, object) { // another workload may have the same pod template
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, typed); err != nil {
+			return nil, err
+		}
+		revision, holder := layered.Revision(typed), item.Object
+		if workload.KeepsRevisions(kind) {
+			holder, _ = item.Object["data"].(map[string]any)
+		}
+		revision.Template = podtemplate.Of(holder)
+		delete(revision.Template, "$patch")
+		revisions = append(revisions, revision)
+	}
+	return revisions, nil
 }
 
 // ByVersion returns the contents of the revisions that carry a version. It leaves out a version whose template was changed
