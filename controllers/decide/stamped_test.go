@@ -28,6 +28,19 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
+// The controller of a workload removes old revisions, that of the release among them, before those that were changed without the webhooks.
+func TestStampedRevisionIsTheOneWhoseTemplateHasTheVersion(t *testing.T) {
+	g, released, changed := NewWithT(t), podtemplate.Template{"spec": map[string]any{"hostname": "one"}}, podtemplate.Template{"spec": map[string]any{"hostname": "two"}}
+	version, err := released.Version()
+	g.Expect(err).NotTo(HaveOccurred())
+	stamped, unseen := decide.StampedRevision([]decide.Revision{
+		{Version: version, Number: 2, Created: time.Unix(2, 0), Template: changed}, {Version: version, Number: 3, Created: time.Unix(3, 0), Template: released},
+		{Version: "of another build", Number: 1, Template: released},
+	}, version)
+	g.Expect(stamped.Number).To(Equal(int64(3)))
+	g.Expect(unseen).To(BeFalse())
+}
+
 func TestStampedRevision(t *testing.T) {
 	created := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	revision := func(owner, version string, number int64, age time.Duration) decide.Revision {

@@ -139,10 +139,11 @@ func newerOf(known, candidate *Revision) *Revision {
 	return known
 }
 
-// StampedRevision returns the revision of the template that was stamped with a version: the oldest one that has it, or the newest one with the
-// same template, as releases of one version differ in the gates of their pods. A template that was changed without the webhooks still has the
-// version of the previous one, but its pods are not those of the release; unseen reports whether the newest revision has such a template. A
-// revision of the cache, which holds no templates, may be unseen and isn't: history.Keeper.Revisions looks.
+// StampedRevision returns the revision of the template that was stamped with a version: the newest one whose template has it, as releases of one
+// version differ in the gates of their pods. Where none has it, which another build of the operator may have computed, it is the template of the
+// oldest one that carries it. A template that was changed without the webhooks still carries the version of the previous one, but its pods are not
+// those of the release; unseen reports whether the newest revision has such a template. A revision of the cache, which holds no templates, may be
+// unseen and isn't: history.Keeper.Revisions looks.
 func StampedRevision(revisions []Revision, version string) (stamped *Revision, unseen bool) {
 	var oldest, newest *Revision
 	for i := range revisions {
@@ -155,11 +156,21 @@ func StampedRevision(revisions []Revision, version string) (stamped *Revision, u
 			oldest = candidate
 		}
 	}
-	if stamped = oldest; stamped == nil || stamped.Template == nil {
-		return stamped, newest != stamped
+	if newest == oldest || oldest.Template == nil {
+		return oldest, newest != oldest
+	}
+	template := oldest.Template
+	for i := range revisions {
+		candidate := &revisions[i]
+		if candidate.Version != version {
+			continue
+		}
+		if computed, err := candidate.Template.Version(); err == nil && computed == version {
+			template = candidate.Template
+		}
 	}
 	for i := range revisions {
-		if candidate := &revisions[i]; candidate.Version == version && oldest.Template.Equal(candidate.Template) {
+		if candidate := &revisions[i]; candidate.Version == version && template.Equal(candidate.Template) {
 			stamped = newerOf(stamped, candidate)
 		}
 	}
