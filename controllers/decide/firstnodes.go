@@ -187,6 +187,8 @@ type Turn struct {
 	// Version is the version of the release, Nodes are the nodes whose pods are replaced: all of them if there are none and Let is set.
 	Version string
 	Nodes   []string
+	// Of finds its pods among those of the version, which may have other gates; nil if all of them are its own.
+	Of *PodsOf
 	// Let is how many pods of the release there may be, with those to come in place of missing and deleted ones; nil for no limit.
 	Let *int32
 	// Desired is the number of pods on all nodes, Unavailable how many of them may be unavailable at a time.
@@ -195,8 +197,13 @@ type Turn struct {
 	MinReadySeconds int32
 }
 
-// Next returns the pods to delete next: those of other versions that aren't available, and others as long as few enough are unavailable.
-// left is the number of pods of other versions on the nodes.
+// Has reports whether a pod is one of the release.
+func (t Turn) Has(pod *corev1.Pod) bool {
+	return pod.Labels[appv1alpha1.LabelVersion] == t.Version && (t.Of == nil || t.Of.Match(pod))
+}
+
+// Next returns the pods to delete next: those of other revisions that aren't available, and others as long as few enough are unavailable.
+// left is the number of pods of other revisions on the nodes.
 func (t Turn) Next(pods []corev1.Pod, now time.Time) (next []*corev1.Pod, left int) {
 	state := t.survey(pods, now)
 	for _, pod := range state.old {
@@ -219,7 +226,7 @@ func (t Turn) Next(pods []corev1.Pod, now time.Time) (next []*corev1.Pod, left i
 
 // survey is what a Turn finds.
 type survey struct {
-	// old are the pods of other versions on its nodes, in the order in which they are replaced.
+	// old are the pods of other revisions on its nodes, in the order in which they are replaced.
 	old []*corev1.Pod
 	// available are the pods that serve.
 	available map[*corev1.Pod]bool
@@ -235,7 +242,7 @@ func (t Turn) survey(pods []corev1.Pod, now time.Time) survey {
 		if found.available[pod] = finished && Gated(pod) == GateOpen; !found.available[pod] {
 			found.unavailable++
 		}
-		if pod.Labels[appv1alpha1.LabelVersion] == t.Version {
+		if t.Has(pod) {
 			continue
 		}
 		if pod.DeletionTimestamp == nil && !podEnded(pod) {

@@ -55,10 +55,22 @@ func (k *Keeper) Revisions(ctx context.Context, kind workload.Kind, object clien
 	}
 	live, err := k.ofVersion(ctx, kind, layered, object, version)
 	if err != nil {
-		return nil, fmt.Errorf("reading the revisions of %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+		return nil, err
 	}
 	others := slices.DeleteFunc(cached, func(revision decide.Revision) bool { return revision.Version == version })
 	return append(others, live...), nil
+}
+
+// Stamped returns the revision of the template that was stamped with a version, and whether the newest one has another, as the API server has them:
+// see decide.StampedRevision.
+func (k *Keeper) Stamped(ctx context.Context, kind workload.Kind, object client.Object, version string) (stamped *decide.Revision, unseen bool, err error) {
+	layered, ok := kind.(workload.Layered)
+	if !ok {
+		return nil, false, nil
+	}
+	revisions, err := k.ofVersion(ctx, kind, layered, object, version)
+	stamped, unseen = decide.StampedRevision(revisions, version)
+	return stamped, unseen, err
 }
 
 // ofVersion lists the revisions of a workload that carry a version on the API server, with their templates. It doesn't look at their pods, of which
@@ -68,12 +80,12 @@ func (k *Keeper) ofVersion(
 ) ([]decide.Revision, error) {
 	layer, err := apiutil.GVKForObject(layered.Layer(), k.Client.Scheme())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("naming the kind %T: %w", layered.Layer(), err)
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(layer.GroupVersion().WithKind(layer.Kind + "List"))
 	if err := k.Live.List(ctx, list, client.InNamespace(object.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: version}); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listing the revisions of %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	var revisions []decide.Revision
 	for i := range list.Items {
@@ -82,7 +94,7 @@ func (k *Keeper) ofVersion(
 			continue
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, typed); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("decoding %s %s/%s: %w", layer.Kind, item.GetNamespace(), item.GetName(), err)
 		}
 		revision, holder := layered.Revision(typed), item.Object
 		if workload.KeepsRevisions(kind) {

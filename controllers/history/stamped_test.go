@@ -131,5 +131,5 @@ func TestRevisionsFailWhereTheAPIServerDoes(t *testing.T) {
 		return errors.New("connection refused")
 	}})
 	_, err := (&history.Keeper{Client: kube, Live: live}).Revisions(t.Context(), kind, owner, "v1")
-	g.Expect(err).To(MatchError("reading the revisions of Deployment default/web: connection refused"))
+	g.Expect(err).To(MatchError("listing the revisions of Deployment default/web: connection refused"))
 }

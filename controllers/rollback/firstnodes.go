@@ -42,7 +42,7 @@ func (r *Roller) deleteNext(ctx context.Context, request PodRequest, object clie
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return 0, err
 	}
-	turn, err := r.liveTurn(ctx, request)
+	turn, err := r.liveTurn(ctx, request, object)
 	if err != nil || turn == nil || !waits(object, request.From, *turn) {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func waits(object client.Object, release decide.Release, turn decide.Turn) bool 
 func hasEnough(turn decide.Turn, pods []corev1.Pod) bool {
 	have := int32(0)
 	for i := range pods {
-		if pods[i].DeletionTimestamp == nil && pods[i].Labels[appv1alpha1.LabelVersion] == turn.Version {
+		if pods[i].DeletionTimestamp == nil && turn.Has(&pods[i]) {
 			have++
 		}
 	}

@@ -18,6 +18,7 @@ package rollback_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -205,6 +207,37 @@ func TestDeletePodAsFarAsAStepLetsThemCome(t *testing.T) {
 				g.Expect(b.counters(t)).To(HaveExactElements("altershield_deleted_pods_total Step DaemonSet"))
 				g.Expect(<-b.recorder.Events).To(Equal("Normal PodDeleted deleted pod " + row.deleted[0] + ": the step of release 2 lets it come back with the release"))
 			}
+		})
+	}
+}
+
+// Pods that run the version with other gates, from before its steps, are replaced as those of any other version are.
+func TestDeletePodOfTheVersionWithOtherGates(t *testing.T) {
+	for _, row := range []struct {
+		name, image string
+		deleted     []string
+	}{{"that got gates", "one", []string{"agent-2", "agent-3"}}, {"whose template was changed without the webhooks", "two", nil}} {
+		t.Run(row.name, func(t *testing.T) {
+			g, objects := NewWithT(t), append(waiting("1b 2b 3a 4a"), recordOf(awaits))
+			for hash, image := range map[string]string{"1": "one", "2": row.image} {
+				number, _ := strconv.Atoi(hash)
+				objects = append(objects, &appsv1.ControllerRevision{
+					ObjectMeta: metav1.ObjectMeta{
+						Namespace: "default", Name: "agent-" + hash, CreationTimestamp: metav1.Unix(int64(number), 0),
+						Labels:          map[string]string{"app": "agent", appv1alpha1.LabelVersion: "b", "controller-revision-hash": hash},
+						OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(objects[0], appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+					},
+					Revision: int64(number),
+					Data:     runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"` + prefix + `gate":"` + hash + `"}},"spec":{"hostname":"` + image + `"}}}}`)},
+				})
+			}
+			for i, hash := range []string{"2", "1", "1"} {
+				objects[2+i].GetLabels()["controller-revision-hash"] = hash
+			}
+			b := newParkBench(t, objects...)
+			_, err := b.DeletePod(t.Context(), firstRequest())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b.deleted).To(Equal(row.deleted))
 		})
 	}
 }

@@ -53,8 +53,8 @@ func TurnOf(record *appv1alpha1.ChangeWorkload) *decide.Turn {
 	return turn
 }
 
-// liveTurn returns the turn of a release by its record on the API server.
-func (r *Roller) liveTurn(ctx context.Context, request PodRequest) (*decide.Turn, error) {
+// liveTurn returns the turn of a release by its record on the API server, nil if its pods would come back with another template.
+func (r *Roller) liveTurn(ctx context.Context, request PodRequest, object client.Object) (*decide.Turn, error) {
 	key := client.ObjectKey{Namespace: request.Workload.Namespace, Name: workload.RecordName(request.Kind, request.Workload.Name, request.From.Version)}
 	var record appv1alpha1.ChangeWorkload
 	if err := r.Live.Get(ctx, key, &record); err != nil {
@@ -63,5 +63,16 @@ func (r *Roller) liveTurn(ctx context.Context, request PodRequest) (*decide.Turn
 	if record.Spec.Release != request.From.Number {
 		return nil, nil
 	}
-	return TurnOf(&record), nil
+	turn := TurnOf(&record)
+	if turn == nil {
+		return nil, nil
+	}
+	stamped, unseen, err := r.History.Stamped(ctx, request.Kind, object, turn.Version)
+	if err != nil || unseen {
+		return nil, err
+	}
+	if stamped != nil {
+		turn.Of = &stamped.Pods
+	}
+	return turn, nil
 }
