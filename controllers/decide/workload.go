@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,8 +74,10 @@ type Revision struct {
 	Pods PodsOf
 	// Healthy reports whether there are pods, all of them ready.
 	Healthy bool
-	// Presumed reports whether there is no pod to show that: the controller of the workload names the revision as the last complete one.
+	// Presumed reports whether there is no ready pod to show that: the controller of the workload names the revision as the last complete one.
 	Presumed bool
+	// Unready are its pods that aren't ready, where it would be healthy without them.
+	Unready []*corev1.Pod
 	// Run is the run that the pods belong to, nil where they don't end by themselves.
 	Run *Run
 	// Failure is why its pods can't run, nil where there is no such reason.

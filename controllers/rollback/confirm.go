@@ -90,3 +90,16 @@ func (r *Roller) excused(ctx context.Context, pods []*corev1.Pod, threshold time
 	}
 	return excused, nil
 }
+
+// excuse counts revisions as healthy whose unready pods are all excused.
+func (r *Roller) excuse(ctx context.Context, revisions []decide.Revision, threshold time.Duration, now time.Time) error {
+	for i := range revisions {
+		revision := &revisions[i]
+		excused, err := r.excused(ctx, revision.Unready, threshold, now)
+		if err != nil {
+			return err
+		}
+		revision.Healthy = revision.Healthy || len(excused) > 0 && len(excused) == len(revision.Unready)
+	}
+	return nil
+}

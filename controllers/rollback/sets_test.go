@@ -177,6 +177,46 @@ func TestRollBackOfASetGoesToTheTemplateOfItsRevision(t *testing.T) {
 	}
 }
 
+// away is an old pod that isn't ready on a node.
+func away(kind kinds.Kind, on string) *unstructured.Unstructured {
+	pod := runningPod(kind, "a")
+	pod.SetName("web-2")
+	_ = unstructured.SetNestedField(pod.Object, on, "spec", "nodeName")
+	_ = unstructured.SetNestedSlice(pod.Object, []any{map[string]any{"type": "Ready", "status": "False"}}, "status", "conditions")
+	return pod
+}
+
+// Pods of a DaemonSet stay on a node that is gone for long, and its controller doesn't replace them during a hold.
+func TestRollBackOfASetLeavesOutOldPodsOnNodesThatAreNotReady(t *testing.T) {
+	for _, kind := range []kinds.Kind{statefulset.Kind{}, daemonset.Kind{}} {
+		for _, row := range []struct {
+			name    string
+			objects []client.Object
+			made    bool
+		}{
+			{"beside others that are ready", []client.Object{runningPod(kind, "a"), away(kind, "node-2")}, true},
+			{"but not one on a node that is ready", []client.Object{runningPod(kind, "a"), away(kind, "node-1")}, false},
+			{"but not one that has no node", []client.Object{runningPod(kind, "a"), away(kind, "")}, false},
+			{"but not where no other shows that the revision ran", []client.Object{away(kind, "node-2")}, false},
+		} {
+			t.Run(kinds.Noun(kind)+" "+row.name, func(t *testing.T) {
+				g := NewWithT(t)
+				b := newBench(t, nil, append(row.objects, native(kind, 2, versionOfBad, "bad"), native(kind, 1, "a", "good"), stuckSetPod(kind),
+					web(kind), optedIn(), node("True", time.Hour))...)
+				made, err := b.RollBack(t.Context(), setRequest(kind, "PodsNotRunning", ""))
+				if row.made {
+					g.Expect(err).NotTo(HaveOccurred())
+					g.Expect(made.To).To(Equal("a"))
+					return
+				}
+				var obstacle *rollback.Obstacle
+				g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
+				g.Expect(obstacle.Reason).To(Equal(rollback.ObstacleNoHealthyReplicaSet))
+			})
+		}
+	}
+}
+
 func TestRollBackOfASetReturnsAnObstacle(t *testing.T) {
 	allowed := annotation("allow-data-rollback", "true")
 	for _, row := range []struct {

@@ -56,7 +56,7 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 	}
 	var found target
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		found, err = r.healthyOlder(request, scene, revisions)
+		found, err = r.healthyOlder(ctx, request, scene, revisions)
 	} else {
 		found, err = r.verified(request, scene, revisions)
 	}
@@ -98,7 +98,7 @@ func (t target) written(kind workload.Kind) workload.Content {
 
 // healthyOlder returns the content of the newest healthy older revision, which may be from before the workload came under change control.
 // A run has no content: it counts if that of its version is kept.
-func (r *Roller) healthyOlder(request Request, scene *scene, revisions []history.Revision) (target, error) {
+func (r *Roller) healthyOlder(ctx context.Context, request Request, scene *scene, revisions []history.Revision) (target, error) {
 	kept := map[string]workload.Content{}
 	for _, revision := range revisions {
 		kept[revision.Version] = revision.Content
@@ -107,6 +107,9 @@ func (r *Roller) healthyOlder(request Request, scene *scene, revisions []history
 		return revision.Template == nil && kept[revision.Version] == nil && revision.Version != scene.past.Release.Version
 	})
 	now := r.Clock.Now()
+	if err := r.excuse(ctx, usable, request.Patience.Threshold, now); err != nil {
+		return target{}, err
+	}
 	older := scene.past.HealthyOlder(usable, now)
 	switch lost := scene.past.HealthyOlder(scene.revisions, now); {
 	case older != nil && older.Template != nil:

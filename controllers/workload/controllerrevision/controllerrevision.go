@@ -79,7 +79,7 @@ func (s Set) Revisions(ctx context.Context, cache client.Reader, object client.O
 
 // read reads the ControllerRevisions of a workload with these pods.
 func (s Set) read(object client.Object, kept []appsv1.ControllerRevision, pods []corev1.Pod) []decide.Revision {
-	counts := map[string]Pods{}
+	counts, unready := map[string]Pods{}, map[string][]*corev1.Pod{}
 	for i := range pods {
 		if pods[i].DeletionTimestamp != nil {
 			continue
@@ -89,6 +89,8 @@ func (s Set) read(object client.Object, kept []appsv1.ControllerRevision, pods [
 		count.There++
 		if decide.IsReady(&pods[i]) {
 			count.Ready++
+		} else {
+			unready[label] = append(unready[label], &pods[i])
 		}
 		counts[label] = count
 	}
@@ -96,8 +98,12 @@ func (s Set) read(object client.Object, kept []appsv1.ControllerRevision, pods [
 	for i := range kept {
 		revision := s.Revision(&kept[i])
 		count := counts[revision.Pods.Value]
+		serves := s.Healthy(object, revision.Pods.Value, Pods{There: count.Ready, Ready: count.Ready})
 		revision.Healthy = s.Healthy(object, revision.Pods.Value, count)
-		revision.Presumed = revision.Healthy && count.There == 0
+		revision.Presumed = serves && count.Ready == 0
+		if serves {
+			revision.Unready = unready[revision.Pods.Value]
+		}
 		revisions = append(revisions, revision)
 	}
 	return revisions
