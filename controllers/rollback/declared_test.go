@@ -16,16 +16,21 @@ limitations under the License.
 package rollback_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
@@ -115,6 +120,26 @@ func TestRollBackRestoresTheContentOfADeclaredKind(t *testing.T) {
 		kindof.Operation{Op: "add", Path: lastApplied,
 			Value: `{"spec":{"replicas":2,"leaderWorkerTemplate":{"workerTemplate":{"note":"<good>"}}}}` + "\n"},
 	))
+}
+
+// An API server prunes fields that the CRD doesn't have, unless it is asked to validate them.
+func TestRollBackDoesNotLoseFieldsThatTheKindHasNoMore(t *testing.T) {
+	g, kind := NewWithT(t), kinds.Sample(t, "../..", "leaderworkerset", "leaderworkersets")
+	b := newBench(t, nil, optedIn(), group(), testkit.ControlledKind("leaderworkersets.leaderworkerset.x-k8s.io", "Enforce"), verifiedOf("leaderworkersets.llm", "l-1", versionOfGroup),
+		keptContent("leaderworkersets.llm", versionOfGroup, "l-1", `{"content": {"/spec/workerTemplate": {"spec": {}}}}`))
+	b.Client = interceptor.NewClient(b.objects, interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, _ client.Object, _ client.Patch, options ...client.PatchOption) error {
+			if (&client.PatchOptions{}).ApplyOptions(options).AsPatchOptions().FieldValidation != metav1.FieldValidationStrict {
+				return nil
+			}
+			return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+				field.Invalid(field.NewPath("patch"), `{"spec":{"workerTemplate":{}}}`, `strict decoding error: unknown field "spec.workerTemplate"`),
+			})
+		},
+	})
+	_, err := b.RollBack(t.Context(), rollback.Request{Kind: kind, Workload: client.ObjectKey{Namespace: "default", Name: "llm"}, Reason: "PodsFailed"})
+	g.Expect(err).To(Equal(&rollback.Obstacle{Reason: "Denied", Message: "leaderworkerset llm can't go back, since the API server denied its earlier content: " +
+		`strict decoding error: unknown field "spec.workerTemplate"`}))
 }
 
 func TestRollBackNeedsTheElementsOfTheEarlierRelease(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,7 +123,8 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	patched := request.Kind.New() // the answer
 	patched.SetNamespace(request.Workload.Namespace)
 	patched.SetName(request.Workload.Name)
-	if err := r.Client.Patch(ctx, patched, patch); err != nil {
+	// Else fields that the API server no longer knows, as after a change of a CRD, would be dropped.
+	if err := r.Client.Patch(ctx, patched, patch, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
 		return appv1alpha1.Rollback{}, r.refused(ctx, request, scene, err)
 	}
 	if hasContentOf(request.Kind, patched, scene.object) {
@@ -241,7 +243,13 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 	}
 	if scope.IsDenied(err) {
 		return &Obstacle{ObstacleDenied, fmt.Sprintf(
-			"%s can't go back, since the API server denied its earlier %s: %s", request.phrase(), workload.ContentNoun(request.Kind), err)}
+			"%s can't go back, since the API server denied its earlier %s: %s", request.phrase(), workload.ContentNoun(request.Kind), denial(err))}
 	}
 	return fmt.Errorf("rolling back %s: %w", request, err)
+}
+
+// denial returns why the API server denied a patch, without the object, which it quotes before the fields that it doesn't know.
+func denial(err error) string {
+	text := err.Error()
+	return text[max(strings.LastIndex(text, "strict decoding error: "), 0):]
 }
