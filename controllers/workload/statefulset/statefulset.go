@@ -158,14 +158,21 @@ func (k Kind) revisions() controllerrevision.Set {
 
 // isHealthy reports whether a revision is the last one that was rolled out completely, and each of its remaining pods is ready. None
 // has to remain where a newer revision replaces them: a single replica has no old pod beside the new one. Whether one without pods ever
-// ran depends on its release: the status names the first revision from the start, and each one while there are no replicas.
+// ran depends on its release: the status names the first revision from the start, and each one while there are no replicas. With a partition
+// of a user no revision is rolled out completely, so one counts by its pods.
 func isHealthy(object client.Object, revision string, pods controllerrevision.Pods) bool {
 	set, ok := object.(*appsv1.StatefulSet)
-	if !ok || set.Status.CurrentRevision != revision || pods.Ready < pods.There {
+	if !ok || pods.Ready < pods.There {
 		return false
 	}
-	desired := int(ptr.Deref(set.Spec.Replicas, 1))
-	return set.Status.UpdateRevision != revision || desired > 0 && pods.Ready >= desired
+	switch revision {
+	case set.Status.UpdateRevision:
+		desired := int(ptr.Deref(set.Spec.Replicas, 1))
+		return set.Status.CurrentRevision == revision && desired > 0 && pods.Ready >= desired
+	case set.Status.CurrentRevision:
+		return true
+	}
+	return pods.There > 0 && userPartition(set) > 0
 }
 
 // HealthMayChange reports whether a StatefulSet completed a revision or began to roll out another.

@@ -138,6 +138,8 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
 	scaledToNothing := web("web-a", "web-a")
 	scaledToNothing.Spec.Replicas = ptr.To[int32](0)
+	partitioned := web("web-a", "web-c")
+	partitioned.Spec.UpdateStrategy = rollingFrom(1)
 	for _, row := range []struct {
 		name    string
 		set     *appsv1.StatefulSet
@@ -157,6 +159,12 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 			[]client.Object{pod(0, "b", no), pod(1, "b", no), pod(2, "b", no)}, []string{"a"}, []string{"a"}},
 		{"where a newer one is parked", web("web-a", "web-b"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "a", yes)}, []string{"a"}, nil},
 		{"but not one that was never completed", web("web-a", "web-c"), []client.Object{pod(0, "a", yes), pod(1, "b", yes), pod(2, "c", no)}, []string{"a"}, nil},
+		{"where a user's partition never let them be completed", partitioned,
+			[]client.Object{pod(0, "a", yes), pod(1, "b", yes), pod(2, "c", no)}, []string{"a", "b"}, nil},
+		{"where a user's partition leaves none of their pods", partitioned,
+			[]client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "c", no)}, []string{"a"}, nil},
+		{"but not where one that a user's partition kept from completion isn't ready", partitioned,
+			[]client.Object{pod(0, "a", yes), pod(1, "b", no), pod(2, "c", yes)}, []string{"a"}, nil},
 		{"but not before its controller has looked", web("", ""), nil, nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
