@@ -47,7 +47,12 @@ func (c *compilation) lever(spec *appv1alpha1.ControlledKindSpec, desired Path) 
 	if path.isZero() {
 		return result
 	}
-	c.mustBe(at.Child("path"), path, partition.Path, "integer", "number")
+	isNumber := c.mustBe(at.Child("path"), path, partition.Path, "integer", "number")
+	if writesMax := len(spec.Hold) == 0 || partition.Park; isNumber && writesMax {
+		if err := c.definition.denies(path, maxPartition); err != nil {
+			c.invalid(at.Child("path"), partition.Path, "the CRD doesn't admit %d, which keeps all pods back: %v", maxPartition, err)
+		}
+	}
 	if desired.isZero() {
 		c.problems = append(c.problems, field.Required(c.spec.Child("counts", "desired"), "required by the partition"))
 	}
@@ -80,6 +85,10 @@ func (c *compilation) held(at *field.Path, declared *appv1alpha1.HoldField) (hel
 	if _, isText := held.value.(string); isAnnotation(path) && !isText {
 		c.invalid(at.Child("value"), string(declared.Value.Raw), "must be a string, as the value of an annotation")
 	}
-	c.mustBe(at.Child("value"), path, string(declared.Value.Raw), typesOf(held.value)...)
+	if c.mustBe(at.Child("value"), path, string(declared.Value.Raw), typesOf(held.value)...) {
+		if err := c.definition.denies(path, held.value); err != nil {
+			c.invalid(at.Child("value"), string(declared.Value.Raw), "the CRD doesn't admit it: %v", err)
+		}
+	}
 	return held, true
 }

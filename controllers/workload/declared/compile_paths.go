@@ -101,16 +101,17 @@ func (c *compilation) writes(at *field.Path, texts []string, check func(*field.P
 	return paths
 }
 
-// mustBe reports a field that has another type in the CRD.
-func (c *compilation) mustBe(at *field.Path, path Path, value any, kinds ...string) {
+// mustBe reports a field that has another type in the CRD. It returns whether it has one of these.
+func (c *compilation) mustBe(at *field.Path, path Path, value any, kinds ...string) bool {
 	if path.isZero() {
-		return
+		return true
 	}
 	schema, err := c.definition.at(path)
 	if err != nil || schema == nil || schema.Type == "" || slices.Contains(kinds, schema.Type) {
-		return
+		return true
 	}
 	c.invalid(at, value, "%s has type %s in the CRD", path, schema.Type)
+	return false
 }
 
 // typesOf returns the types of a schema that a value has.

@@ -80,11 +80,17 @@ func TestCompileNamesThePlaceOfAProblem(t *testing.T) {
 			[]string{`spec.hold[0]: Invalid value: "spec.updateStrategy.paused": exactly one of value and cel is required`}},
 		{"an annotation that is no string", "clonesets", `hold: [{path: "metadata.annotations['example.com/paused']", value: true}]`,
 			[]string{`spec.hold[0].value: Invalid value: "true": must be a string, as the value of an annotation`}},
+		{"a value beyond a limit", "clusters", `hold: [{path: spec.clusterNetwork.apiServerPort, value: 0}]`,
+			[]string{`spec.hold[0].value: Invalid value: "0": the CRD doesn't admit it: spec.clusterNetwork.apiServerPort: Invalid value: 0: ` +
+				`spec.clusterNetwork.apiServerPort in body should be greater than or equal to 1`}},
 		{"several fields at once", "rayclusters", `hold: [{path: "spec.workerGroupSpecs[*].suspend", value: true}]`,
 			[]string{`spec.hold[0].path: Invalid value: "spec.workerGroupSpecs[*].suspend": must lead to one field: [*] is not allowed here`}},
 		{"a partition that is no number", "clonesets", `pace: {partition: {path: spec.updateStrategy.paused, counts: Old}}`,
 			[]string{`spec.pace.partition.path: Invalid value: "spec.updateStrategy.paused": spec.updateStrategy.paused has type boolean in the CRD`}},
-		{"a partition of nothing", "clusters", `{pods: {by: None}, pace: {partition: {path: spec.clusterNetwork.apiServerPort, counts: Old}}}`,
+		{"a limited partition", "clusters", `{counts: {desired: status.observedGeneration}, pace: {partition: {path: spec.clusterNetwork.apiServerPort, counts: Old}}}`,
+			[]string{`spec.pace.partition.path: Invalid value: "spec.clusterNetwork.apiServerPort": the CRD doesn't admit 2147483647, which keeps all pods back: ` +
+				`spec.clusterNetwork.apiServerPort: Invalid value: 2147483647: spec.clusterNetwork.apiServerPort in body should be less than or equal to 65535`}},
+		{"a partition of nothing", "clusters", `{pods: {by: None}, pace: {partition: {path: spec.topology.controlPlane.replicas, counts: Old}}}`,
 			[]string{`spec.counts.desired: Required value: required by the partition`}},
 		{"a count that is no number", "clonesets", `counts: {ready: status.labelSelector}`,
 			[]string{`spec.counts.ready: Invalid value: "status.labelSelector": status.labelSelector has type string in the CRD`}},

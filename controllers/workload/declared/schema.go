@@ -22,7 +22,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -116,6 +118,24 @@ func (d Definition) at(path Path) (found *apiextensionsv1.JSONSchemaProps, err e
 		found = next
 	}
 	return found, nil
+}
+
+// denies returns why the schema of the field that a path leads to doesn't admit a value, nil if it does. It leaves out rules in CEL.
+func (d Definition) denies(path Path, value any) error {
+	schema, err := d.at(path)
+	if err != nil || schema == nil {
+		return err
+	}
+	name, properties := path.String(), apiextensions.JSONSchemaProps{}
+	parent := apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{name: *schema}}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&parent, &properties, nil); err != nil {
+		return fmt.Errorf("reading the schema of %s: %w", name, err)
+	}
+	validator, _, err := validation.NewSchemaValidator(&properties)
+	if err != nil {
+		return fmt.Errorf("reading the schema of %s: %w", name, err)
+	}
+	return validation.ValidateCustomResource(nil, map[string]any{name: value}, validator).ToAggregate()
 }
 
 // elementsOf returns the schema of the elements of a list, or of the values of a map.
