@@ -24,6 +24,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,6 +33,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -348,6 +350,15 @@ func TestReconcileRollsOutAReleaseInSteps(t *testing.T) {
 	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Normal StepBegun ")))
 
 	g.Expect(p.api.Delete(t.Context(), policy)).To(Succeed())
+	p.reconcile()
+	g.Expect(paced()).To(Equal("True OnHold 1/2 1"))
+	policy.ResourceVersion = ""
+	g.Expect(p.api.Create(t.Context(), policy)).To(Succeed())
+	p.reconcile()
+	g.Expect(paced()).To(Equal("True StepRunning 1/2 1"), "it was replaced")
+	g.Expect(p.api.Delete(t.Context(), policy)).To(Succeed())
+	p.reconcile()
+	p.Clock = clocktesting.NewFakePassiveClock(p.Clock.Now().Add(30 * time.Second))
 	p.reconcile()
 	g.Expect(paced()).To(Equal("False PolicyRemoved 1/2 1"))
 	g.Expect(p.running()).To(ConsistOf("a"))

@@ -19,10 +19,12 @@ package changeworkload
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,6 +58,14 @@ func (p *plane) advance(phase appv1alpha1.ChangePodPhase) {
 	g.Expect(p.api.Get(p.t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version + "--x--1"}, &check)).To(Succeed())
 	check.Status.Status = phase
 	g.Expect(p.api.Status().Update(p.t.Context(), &check)).To(Succeed())
+}
+
+// losePolicy deletes the ReleasePolicy, and lets the time pass for which its release waits for another one.
+func (p *plane) losePolicy() {
+	p.t.Helper()
+	NewWithT(p.t).Expect(p.api.DeleteAllOf(p.t.Context(), &appv1alpha1.ReleasePolicy{}, client.InNamespace("default"))).To(Succeed())
+	p.settle()
+	p.Clock = clocktesting.NewFakePassiveClock(p.Clock.Now().Add(30 * time.Second))
 }
 
 // inSteps is the Deployment sleep, whose second release has just begun and is rolled out in steps, with its surroundings.

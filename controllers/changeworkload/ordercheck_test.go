@@ -95,9 +95,7 @@ func TestReconcileOfAReleaseThatLeavesItsStepsWhileItsOrderIsChecked(t *testing.
 		leave func(*testing.T, *plane)
 		paced string
 	}{
-		{"its policy is deleted", func(t *testing.T, p *plane) {
-			NewWithT(t).Expect(p.api.DeleteAllOf(t.Context(), &appv1alpha1.ReleasePolicy{}, client.InNamespace("default"))).To(Succeed())
-		}, "0/2 False PolicyRemoved"},
+		{"its policy is deleted", func(_ *testing.T, p *plane) { p.losePolicy() }, "0/2 False PolicyRemoved"},
 		{"its mark is removed", func(t *testing.T, p *plane) {
 			deployment := p.deployment()
 			delete(deployment.Annotations, "altershield.defense.antgroup.com/paced")
@@ -119,7 +117,7 @@ func TestReconcileOfAReleaseThatLeavesItsStepsWhileItsOrderIsChecked(t *testing.
 	t.Run("it is verified once its order passed", func(t *testing.T) {
 		g := NewWithT(t)
 		p, server := orderedPlane(t)
-		g.Expect(p.api.DeleteAllOf(t.Context(), &appv1alpha1.ReleasePolicy{}, client.InNamespace("default"))).To(Succeed())
+		p.losePolicy()
 		p.settle()
 		p.finish()
 		p.settle()

@@ -124,7 +124,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	waits := parked || pausesForFirst(workload, &status)
 	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
 	decision.thaw(seen, frozen, parked)
-	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
+	decision.let(workload, &status, tally, seen, seen.stops(failed, cmp.Or(onHold, seen.awaitedPolicy(&status))))
 	decision.lookAtPace(&status, now)
 	decision.lookAgain(workload, &status, seen, frozen, first, now)
 	decision.observeAgain(workload, &status, seen, now)

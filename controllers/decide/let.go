@@ -129,7 +129,7 @@ func (d *Decision) lookAtPace(status *appv1alpha1.ChangeWorkloadStatus, now time
 	if waitsFor(status, appv1alpha1.ReasonPermissionMissing) {
 		d.lookIn(permissionWait)
 	}
-	for _, at := range []*metav1.Time{status.Pace.SoakUntil, status.Pace.Deadline} {
+	for _, at := range []*metav1.Time{status.Pace.SoakUntil, status.Pace.Deadline, status.Pace.PolicyUntil} {
 		if at != nil && at.After(now) {
 			d.lookIn(at.Sub(now))
 		}

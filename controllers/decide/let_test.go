@@ -284,6 +284,7 @@ func meddle(s *story, random *rand.Rand, chance func(int) bool) {
 	stage(10, func() { s.seen.Freeze.InForce = friday(); s.seen.Freeze.InForce.Holds = true })
 	stage(30, func() { s.seen.Freeze.InForce = nil })
 	stage(2, func() { s.seen.Pace.Policy = nil })
+	stage(2, func() { s.seen.Pace.Policy = newPolicy() })
 	stage(2, func() { s.seen.Pace.Obstacle = "no gates are installed" })
 	stage(2, func() { s.seen.OptedIn = !s.seen.OptedIn })
 	stage(10, func() {

@@ -36,6 +36,10 @@ const LetAll = math.MaxInt32
 // maxPasses and maxApprovers are the longest lists of a status, as the API limits them.
 const maxPasses, maxApprovers = 20, 10
 
+// policyWait is for how long a release waits for a ReleasePolicy with steps once none selects its workload any more: one that is deleted may be
+// created again in a moment, and a pace that ends doesn't begin again.
+const policyWait = 30 * time.Second
+
 // Pace is what is known of the steps of a release.
 type Pace struct {
 	// Mark is the record of the webhook that the release is paced; nil if it isn't, or if the pace has ended.
@@ -80,6 +84,14 @@ func (p *Pace) gatedFrom(known *int32) *int32 {
 
 // hasSteps reports whether a ReleasePolicy with steps concerns the workload.
 func (p *Pace) hasSteps() bool { return p.Policy != nil && len(p.Policy.Spec.Steps) > 0 }
+
+// policyUntil returns until when a release waits for a ReleasePolicy with steps, nil if there is one.
+func (p *Pace) policyUntil(stored *metav1.Time, now time.Time) *metav1.Time {
+	if p.hasSteps() {
+		return nil
+	}
+	return noLater(stored, afterWindow(now, policyWait))
+}
 
 // isPaced reports whether the release of a status is rolled out in steps.
 func isPaced(status *appv1alpha1.ChangeWorkloadStatus) bool {
@@ -135,10 +147,16 @@ func (d *Decision) awaitPace(
 		status.Pace.Policy, status.Pace.Lever = mark.Policy, mark.Lever
 		status.Pace.GatedFrom = seen.Pace.gatedFrom(status.Pace.GatedFrom)
 	}
+	status.Pace.PolicyUntil = seen.Pace.policyUntil(status.Pace.PolicyUntil, now)
 	pace := pacing{ReleasePace: status.Pace, status: status, workload: workload, tally: tally, seen: &seen, now: now}
-	if reason, message := seen.endOfPace(status); reason != "" {
+	reason, message := seen.endOfPace(status, now)
+	switch {
+	case reason != "":
 		pace.end(reason, message)
-	} else {
+	case pace.PolicyUntil != nil:
+		pace.Deadline, pace.Target = nil, min(pace.Target, max(seen.Desired, 1))
+		pace.wait(appv1alpha1.ReasonPaceOnHold, seen.awaitedPolicy(status))
+	default:
 		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
 		pace.meetGoOn()
 		pace.Step = reachedStep(pace.steps(), pace.Step, pace.Target, status.Counts.Desired)
@@ -398,7 +416,7 @@ func (p *pacing) wait(reason, message string) {
 
 // end sets why the release isn't rolled out in steps any more.
 func (p *pacing) end(reason, message string) {
-	p.SoakUntil, p.Deadline, p.ApprovalSince, p.Next = nil, nil, nil, ""
+	p.SoakUntil, p.Deadline, p.PolicyUntil, p.ApprovalSince, p.Next = nil, nil, nil, nil, ""
 	p.moved = true
 	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
 }

@@ -109,6 +109,10 @@ func stepDeadline(at time.Time) func(*appv1alpha1.ReleasePace) {
 	return func(pace *appv1alpha1.ReleasePace) { pace.Deadline = &metav1.Time{Time: at} }
 }
 
+func policyUntil(at time.Time) func(*appv1alpha1.ReleasePace) {
+	return func(pace *appv1alpha1.ReleasePace) { pace.PolicyUntil = &metav1.Time{Time: at} }
+}
+
 func limit(then appv1alpha1.DeadlineAction) func(*appv1alpha1.ReleasePolicySpec) {
 	return func(spec *appv1alpha1.ReleasePolicySpec) {
 		spec.Deadline = &appv1alpha1.StepDeadline{PerStep: metav1.Duration{Duration: 30 * time.Second}, Then: then}
@@ -518,8 +522,8 @@ func TestDecidePaceEnds(t *testing.T) {
 		{"with the next release", at, see(20, moved, later), "False Superseded", "the Deployment has moved on to another release", 2, 0},
 		{"not if the cache is behind", at, see(20, moved), "True StepRunning", "", 2, 0},
 		{"with change control", at, see(20, inSteps("Gates"), optedOut), "False NotControlled", "the Deployment left change control", 2, 0},
-		{"with its policy", at, see(20, inSteps("Gates"), gone), "False PolicyRemoved", "no ReleasePolicy with steps selects the Deployment any more", 2, 0},
-		{"with the steps of its policy", at, see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) { spec.Steps = nil })),
+		{"with its policy", atStep(2, 5, "OnHold", policyUntil(now)), see(20, inSteps("Gates"), gone), "False PolicyRemoved", "no ReleasePolicy with steps selects the Deployment any more", 2, 0},
+		{"with the steps of its policy", atStep(2, 5, "OnHold", policyUntil(now)), see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) { spec.Steps = nil })),
 			"False PolicyRemoved", "no ReleasePolicy with steps selects the Deployment any more", 2, 0},
 		{"with its lever", at, see(20, inSteps("Gates"), withPace(func(pace *decide.Pace) { pace.Obstacle = "no gates are installed" })),
 			"False NoLever", "no gates are installed: the rollout goes on to all pods", 2, 0},
@@ -536,6 +540,62 @@ func TestDecidePaceEnds(t *testing.T) {
 			workload.Status.Status = "Failed"
 		}, see(20, inSteps("Gates")), "False OrderRefused", "the release is not checked: the rollout goes on to all pods", 2, 0},
 		{"for ever", paceEnded("PolicyRemoved"), see(20, inSteps("Gates")), "False PolicyRemoved", "", 2, 0},
+	})
+}
+
+// A ReleasePolicy that is deleted may be created again in a moment.
+func TestDecideWaitsForAPolicyThatIsGone(t *testing.T) {
+	gone := withPace(func(pace *decide.Pace) { pace.Policy = nil })
+	until := func(at string) string {
+		return "no ReleasePolicy with steps selects the Deployment any more: the release goes on to all pods unless one is back by " + at
+	}
+	at := atStep(2, 5, "AwaitingApproval")
+	testPace(t, []paceRow{
+		{"at its step", at, see(20, inSteps("Gates"), gone, passed(1, 5), approved(approval("bob"))), "True OnHold", until("2026-11-21T10:00:30Z"), 2, 30 * time.Second},
+		{"before its first step is stored", stored("Running", "Unknown", "Verifying"), see(20, inSteps("Gates"), gone), "True OnHold", until("2026-11-21T10:00:30Z"), 0, 30 * time.Second},
+		{"with steps", at, see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) { spec.Steps = nil })), "True OnHold", until("2026-11-21T10:00:30Z"), 2, 30 * time.Second},
+		{"for no longer", atStep(2, 5, "OnHold", policyUntil(now.Add(time.Second))), see(20, inSteps("Gates"), gone), "True OnHold", until("2026-11-21T10:00:01Z"), 2, time.Second},
+		{"during a freeze, too", at, see(20, inSteps("Gates"), gone, parkedBy(friday())), "True OnHold", until("2026-11-21T10:00:30Z"), 2, 30 * time.Second},
+	})
+	for _, lever := range []appv1alpha1.Lever{"Gates", "Partition", "Nodes"} {
+		t.Run("and goes on with it: "+string(lever), func(t *testing.T) {
+			g := NewWithT(t)
+			s := &story{t: t, workload: newWorkload(atStep(2, 5, "StepRunning", stepDeadline(now))), seen: see(20, inSteps(lever), hold("step"), paused), now: now}
+			policy := s.seen.Pace.Policy
+			gone(&s.seen)
+			decision := s.decide()
+			g.Expect(decision.Let).To(BeEquivalentTo(map[appv1alpha1.Lever]int{"Gates": 5}[lever]), "as on any hold")
+			g.Expect(decision.WriteStatus).To(BeTrue())
+			s.now = now.Add(29 * time.Second)
+			decision = s.decide()
+			g.Expect(decision.WriteStatus).To(BeFalse(), "it is written once")
+			g.Expect(decision.Unpace).To(BeFalse())
+			s.seen.Pace.Policy = policy
+			s.decide()
+			g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("True StepRunning"))
+			g.Expect(s.workload.Status.Pace).To(And(HaveField("Step", BeEquivalentTo(2)), HaveField("Target", BeEquivalentTo(5)), HaveField("PolicyUntil", BeNil()), HaveField("Deadline", BeNil())))
+			s.now = now.Add(time.Hour)
+			gone(&s.seen)
+			s.decide()
+			g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("True OnHold"), "the next time counts anew")
+			s.now = now.Add(time.Hour + 30*time.Second)
+			decision = s.decide()
+			g.Expect(decision.IsFinal()).To(BeTrue())
+			g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("False PolicyRemoved"))
+			g.Expect(s.workload.Status.Pace.PolicyUntil).To(BeNil())
+		})
+	}
+	t.Run("with fewer pods if it is scaled down", func(t *testing.T) {
+		decision := decide.Decide(newWorkload(at), see(3, inSteps("Gates"), gone), now)
+		NewWithT(t).Expect(decision.Status.Pace.Target).To(BeEquivalentTo(3))
+	})
+	t.Run("and follows the rule of a changed policy if it is back with other steps", func(t *testing.T) {
+		record := newWorkload(atStep(2, 5, "OnHold", policyUntil(now.Add(time.Second))))
+		record.Status.Counts.Desired = 20
+		decision := decide.Decide(record, see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) {
+			spec.Steps[1].Percent = 50
+		})), now)
+		NewWithT(t).Expect(decision.Status.Pace).To(And(HaveField("Step", BeEquivalentTo(1)), HaveField("Target", BeEquivalentTo(1))))
 	})
 }
 

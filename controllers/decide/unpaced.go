@@ -19,6 +19,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,7 +59,7 @@ func passedPace(pass *appv1alpha1.BreakGlassPass) string {
 }
 
 // endOfPace returns why a release isn't rolled out in steps any more, empty while it is.
-func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus) (reason, message string) {
+func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) (reason, message string) {
 	mark := o.Pace.Mark
 	switch {
 	case !o.Current:
@@ -73,12 +74,24 @@ func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus) (reaso
 		return appv1alpha1.ReasonBreakGlass, passedPace(status.BreakGlass)
 	case o.Hold == Overridden, o.Hold == Resumed && !o.waitsElse(), mark.Lever == appv1alpha1.LeverNodes && !o.Paused && !o.waitsElse():
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
-	case !o.Pace.hasSteps():
-		return appv1alpha1.ReasonPolicyRemoved, "no ReleasePolicy with steps selects the " + o.Kind + " any more"
+	case status.Pace.PolicyUntil != nil && !now.Before(status.Pace.PolicyUntil.Time):
+		return appv1alpha1.ReasonPolicyRemoved, o.noPolicy()
 	case o.Pace.Obstacle != "":
 		return appv1alpha1.ReasonNoLever, o.Pace.Obstacle + ": the rollout goes on to all pods"
 	}
 	return "", ""
+}
+
+func (o *Observation) noPolicy() string {
+	return "no ReleasePolicy with steps selects the " + o.Kind + " any more"
+}
+
+// awaitedPolicy returns that a release waits for a ReleasePolicy with steps, empty if it doesn't.
+func (o *Observation) awaitedPolicy(status *appv1alpha1.ChangeWorkloadStatus) string {
+	if status.Pace == nil || status.Pace.PolicyUntil == nil {
+		return ""
+	}
+	return o.noPolicy() + ": the release goes on to all pods unless one is back by " + status.Pace.PolicyUntil.UTC().Format(time.RFC3339)
 }
 
 // noPods returns why no pod is desired.

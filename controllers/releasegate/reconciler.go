@@ -19,6 +19,7 @@ package releasegate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -146,8 +147,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// isNeeded reports whether a namespace needs a ReleaseGate: a ReleasePolicy with steps concerns it, or it has one and pods with the gate
-// label, whose end is looked for after some time.
+// isNeeded reports whether a namespace needs a ReleaseGate: a ReleasePolicy with steps concerns it, or it has one, and a release that is still
+// paced or pods with the gate label, whose end is looked for after some time.
 func (r *Reconciler) isNeeded(ctx context.Context, namespace string, exists bool) (needed bool, lookAgain time.Duration, err error) {
 	optedIn, err := scope.OptedIn(ctx, r.Client, namespace)
 	if err != nil {
@@ -168,7 +169,15 @@ func (r *Reconciler) isNeeded(ctx context.Context, namespace string, exists bool
 	if err != nil {
 		return false, 0, fmt.Errorf("listing the pods with a gate in namespace %s: %w", namespace, err)
 	}
-	return len(pods.Items) > 0, recheck, nil
+	if len(pods.Items) > 0 {
+		return true, recheck, nil
+	}
+	var records appv1alpha1.ChangeWorkloadList
+	err = r.Client.List(ctx, &records, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return false, 0, fmt.Errorf("listing the ChangeWorkloads in namespace %s: %w", namespace, err)
+	}
+	return slices.ContainsFunc(records.Items, func(record appv1alpha1.ChangeWorkload) bool { return decide.IsPaced(&record) }), 0, nil
 }
 
 // keep creates a ReleaseGate, or updates it if what it lists changed.

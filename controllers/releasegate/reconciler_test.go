@@ -261,9 +261,25 @@ func TestReconcileKeepsTheReleaseGateOfANamespace(t *testing.T) {
 	g.Expect(wait).To(Equal(5 * time.Minute))
 
 	b.does(b.kube.Delete(t.Context(), pod))
+	b.does(b.kube.Delete(t.Context(), &set))
 	writes, wait = b.reconcile()
 	g.Expect(writes).To(Equal([]string{"delete"}))
 	g.Expect(wait).To(BeZero())
+}
+
+// A ReleasePolicy that is deleted may be created again in a moment, and its releases wait for it.
+func TestReconcileKeepsTheReleaseGateOfReleasesWhosePolicyIsGone(t *testing.T) {
+	g, of := NewWithT(t), policy("shop")
+	waits := record("web", "b", paced, func(record *appv1alpha1.ChangeWorkload) {
+		record.Status.Conditions = []metav1.Condition{{Type: "Paced", Status: metav1.ConditionTrue, Reason: "OnHold"}}
+	})
+	b := newBench(t, optedIn(), of, &waits)
+	g.Expect(b.reconcile()).To(Equal([]string{"create"}))
+	b.does(b.kube.Delete(t.Context(), of))
+	g.Expect(b.reconcile()).To(BeEmpty(), "it has no pods yet")
+	waits.Status.Conditions[0].Status = metav1.ConditionFalse
+	b.does(b.kube.Status().Update(t.Context(), &waits))
+	g.Expect(b.reconcile()).To(ContainElement("delete"))
 }
 
 func TestReconcileLeavesNamespacesAlone(t *testing.T) {

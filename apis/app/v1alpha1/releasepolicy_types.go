@@ -42,7 +42,7 @@ const (
 	ReasonStepDeadline = "StepDeadline"
 	// ReasonStepFailed means that a pod of the release failed: no further pods come.
 	ReasonStepFailed = "StepFailed"
-	// ReasonPaceOnHold means that the release waits for something else first: the end of a freeze, or its first nodes.
+	// ReasonPaceOnHold means that the release waits for something else first: the end of a freeze, its first nodes, or a ReleasePolicy that is gone.
 	ReasonPaceOnHold = "OnHold"
 )
 

@@ -2524,6 +2524,10 @@ func (in *ReleasePace) DeepCopyInto(out *ReleasePace) {
 		in, out := &in.Deadline, &out.Deadline
 		*out = (*in).DeepCopy()
 	}
+	if in.PolicyUntil != nil {
+		in, out := &in.PolicyUntil, &out.PolicyUntil
+		*out = (*in).DeepCopy()
+	}
 	if in.ApprovalSince != nil {
 		in, out := &in.ApprovalSince, &out.ApprovalSince
 		*out = (*in).DeepCopy()
