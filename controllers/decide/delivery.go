@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -155,7 +156,14 @@ func NewPasses(before, after *appv1alpha1.ChangeWorkloadStatus) []appv1alpha1.Pa
 	case before.Pace == nil:
 		return after.Pace.Passes
 	}
-	return after.Pace.Passes[min(len(before.Pace.Passes), len(after.Pace.Passes)):]
+	return slices.DeleteFunc(slices.Clone(after.Pace.Passes), func(pass appv1alpha1.PacePass) bool {
+		return slices.ContainsFunc(before.Pace.Passes, isSamePass(pass))
+	})
+}
+
+// isSamePass returns a function that reports whether a user asked for the same as by a pass.
+func isSamePass(as appv1alpha1.PacePass) func(appv1alpha1.PacePass) bool {
+	return func(pass appv1alpha1.PacePass) bool { return pass.To == as.To && pass.User == as.User }
 }
 
 // ApprovalWait returns how long the step that began since an earlier status of a release had waited for approvals alone. waited reports

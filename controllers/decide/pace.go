@@ -257,9 +257,10 @@ func (p *pacing) goOn() int32 {
 	if asked.Step == 0 {
 		until, to = int32(len(p.steps()))+1, appv1alpha1.GoOnAll
 	}
-	isKnown := slices.ContainsFunc(p.Passes, func(pass appv1alpha1.PacePass) bool { return pass.To == to && pass.User == asked.User })
-	if until > p.Step && !isKnown && len(p.Passes) < maxPasses {
-		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Reason: Shorten(asked.Reason, appv1alpha1.MaxRecordedText), Time: metav1.NewTime(p.now.Truncate(time.Second))})
+	pass := appv1alpha1.PacePass{To: to, User: asked.User, Reason: Shorten(asked.Reason, appv1alpha1.MaxRecordedText), Time: metav1.NewTime(p.now.Truncate(time.Second))}
+	if until > p.Step && !slices.ContainsFunc(p.Passes, isSamePass(pass)) {
+		p.Passes = append(p.Passes, pass)
+		p.Passes = p.Passes[max(0, len(p.Passes)-maxPasses):]
 	}
 	return until
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package decide_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -432,6 +433,22 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 		g.Expect(s.workload.Status.Pace.Passes).To(HaveLen(2))
 		g.Expect(s.workload.Status.Pace.Passes[0]).To(And(HaveField("To", "2"), HaveField("User", "carol"), HaveField("Reason", "the night is quiet"), HaveField("Time.Time", BeTemporally("==", now))))
 		g.Expect(s.workload.Status.Pace.Passes[1]).To(HaveField("To", "all"))
+	})
+	t.Run("is recorded also after 20 others", func(t *testing.T) {
+		g := NewWithT(t)
+		s := &story{t: t, workload: newWorkload(atStep(1, 1, "StepRunning")), seen: see(20, inSteps("Gates"), goOn(2)), now: now}
+		for i := range 20 {
+			s.workload.Status.Pace.Passes = append(s.workload.Status.Pace.Passes, appv1alpha1.PacePass{To: "2", User: fmt.Sprint("user-", i)})
+		}
+		before := s.workload.DeepCopy()
+		s.decide()
+		passes := s.workload.Status.Pace.Passes
+		g.Expect(passes).To(HaveLen(20))
+		g.Expect(passes[0]).To(HaveField("User", "user-1"), "the oldest one makes place")
+		g.Expect(passes[19]).To(And(HaveField("To", "2"), HaveField("User", "carol")))
+		g.Expect(decide.NewPasses(&before.Status, &s.workload.Status)).To(Equal(passes[19:]))
+		s.decide()
+		g.Expect(s.workload.Status.Pace.Passes).To(Equal(passes))
 	})
 	t.Run("is recorded of each user", func(t *testing.T) {
 		g := NewWithT(t)

@@ -167,7 +167,7 @@ type ChangeRecordSpec struct {
 	// ignoredSuspend indicates that the release passed a suspension by the label ignored-suspend.
 	// +optional
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
-	// passes are the users who let the release pass steps, oldest first.
+	// passes are the last 20 steps that users let the release pass, oldest first.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional

@@ -205,7 +205,7 @@ type ReleasePace struct {
 	// wentOn is the step to which a user let the release go on, once it began: the same request has no effect any more.
 	// +optional
 	WentOn int32 `json:"wentOn,omitempty"`
-	// passes are the steps that users let the release pass.
+	// passes are the last 20 steps that users let the release pass, oldest first.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
