@@ -126,9 +126,19 @@ func thawEnded() predicate.Predicate {
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return counts(e.ObjectOld) && !counts(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return counts(e.ObjectOld) && (!counts(e.ObjectNew) || frozenBy(e.ObjectOld) != frozenBy(e.ObjectNew)) // another freeze may have taken it over
+		},
 		DeleteFunc: func(e event.DeleteEvent) bool { return counts(e.Object) },
 	}
+}
+
+// frozenBy returns the freeze that parked a release, empty if none did.
+func frozenBy(object client.Object) string {
+	if record, ok := object.(*appv1alpha1.ChangeWorkload); ok && record.Status.Frozen != nil {
+		return record.Status.Frozen.By
+	}
+	return ""
 }
 
 // reportFreeze writes the Events about a release that a freeze parked, that goes on after it, or that passed by a BreakGlass.
