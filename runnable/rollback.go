@@ -132,7 +132,9 @@ func (r *Rollback) stop(
 	requested := request.Reason == appv1alpha1.RollbackRequested
 	news := requested && obstacle.Reason == rollback.ObstacleReverted // that rollback took the request away
 	if requested && !news {
-		news, err = r.turnDown(ctx, object, request)
+		if news, err = r.turnDown(ctx, object, request); err != nil && !scope.IsDenied(err) {
+			return false, 0, err
+		}
 	}
 	if !requested || err != nil {
 		news = r.obstacles.add(request.Workload, asked, obstacle.Reason, r.Clock.Now())

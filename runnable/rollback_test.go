@@ -384,6 +384,36 @@ func TestReconcileTellsOnceOfARequestThatItCanNotTurnDownEither(t *testing.T) {
 	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: it is locked (cause of the rollback: alice asked for it)"}))
 }
 
+func TestReconcileTellsOnceOfARequestThatItTurnsDownAtTheSecondAttempt(t *testing.T) {
+	for name, failure := range map[string]error{
+		"after a conflict":      apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "sleep", errors.New("modified")),
+		"after a server error":  apierrors.NewInternalError(errors.New("etcd")),
+		"after a lost response": errors.New("connection reset"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			unknown := &rollback.Obstacle{Reason: "UnknownVersion", Message: "it is unknown"}
+			b := newBench(t, []error{unknown, unknown}, stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice")...)
+			api, failures := b.Client.(client.WithWatch), []error{failure}
+			b.Client = interceptor.NewClient(api, interceptor.Funcs{
+				Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+					if len(failures) > 0 {
+						failures = failures[1:]
+						return failure
+					}
+					return api.Patch(ctx, object, patch, options...)
+				},
+			})
+			_, _ = b.Reconcile(t.Context(), sleepKey)
+			g.Expect(b.events()).To(BeEmpty(), "it is tried again")
+			_, err := b.Reconcile(t.Context(), sleepKey)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b.events()).To(HaveLen(1))
+			g.Expect(b.annotations(t)).NotTo(HaveKey("altershield.defense.antgroup.com/rollback"))
+		})
+	}
+}
+
 func TestReconcileTellsOfARequestWhoseRollbackWasReverted(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "Reverted", Message: "it has its template again"}}, stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice")...)
