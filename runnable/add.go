@@ -78,6 +78,7 @@ type Rollback struct {
 
 	obstacles obstacleLog
 	stops     stops
+	policies  policies
 }
 
 // Controller rolls back the workloads of Kinds. It runs on the leader, and reconciles after events and at the deadlines of pods.

@@ -48,6 +48,8 @@ type Observation struct {
 	Stuck decide.StuckPods
 	// Patience is what they were judged by.
 	Patience decide.Patience
+	// PolicyLeft is for how long a ReleasePolicy that is gone still sets the threshold, 0 for none.
+	PolicyLeft time.Duration
 	// Unusable is why the annotation that sets the threshold is invalid.
 	Unusable error
 	// WayBack reports whether the cache has a healthy revision to go back to. It has none from before change control.
@@ -88,7 +90,7 @@ func Decide(seen Observation) Decision {
 		decision.leave(seen)
 	}
 	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || seen.Turn
-	decision.Wait = decide.Sooner(decision.Wait, seen.Unblock)
+	decision.Wait = decide.Sooner(decide.Sooner(decision.Wait, seen.Unblock), seen.PolicyLeft)
 	for _, known := range seen.Rollbacks {
 		if seen.Verified && known.Version == seen.Release.Version && known.Release < seen.Release.Number {
 			decision.Forgive = known.Version

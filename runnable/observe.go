@@ -91,6 +91,7 @@ func (r *Rollback) observeSettings(ctx context.Context, object client.Object, se
 	if err != nil {
 		return err
 	}
+	policy, seen.PolicyLeft = r.policies.note(object, policy, r.Clock.Now())
 	seen.Patience.Threshold, seen.Unusable = decide.PolicyStuckAfter(policy, object.GetAnnotations(), threshold)
 	seen.Patience.Since = r.Contact.Since()
 	return nil

@@ -46,6 +46,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	if apierrors.IsNotFound(err) {
 		r.obstacles.forget(key.NamespacedName)
 		r.stops.forget(key.NamespacedName)
+		r.policies.forget(key.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {

@@ -173,6 +173,38 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 	g.Expect(late.events()).To(BeEmpty(), "the Roller reports it")
 }
 
+// A ReleasePolicy that is deleted may be created again in a moment, as kubectl replace --force does.
+func TestReconcileRollsNoReleaseBackWhilePolicyIsGoneForAMoment(t *testing.T) {
+	for _, stuckAfter := range []time.Duration{0, time.Hour} {
+		t.Run(stuckAfter.String(), func(t *testing.T) {
+			g := NewWithT(t)
+			patient := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "patient"}}
+			patient.Spec.StuckAfter = &metav1.Duration{Duration: stuckAfter}
+			b := newBench(t, []error{nil}, append(stuckSleep(10*time.Minute), patient)...)
+			look := func(after time.Duration) time.Duration {
+				t.Helper()
+				b.Clock = clocktesting.NewFakePassiveClock(now.Add(after))
+				result, err := b.Reconcile(t.Context(), sleepKey)
+				g.Expect(err).NotTo(HaveOccurred())
+				return result.RequeueAfter
+			}
+			look(0)
+			g.Expect(b.Client.Delete(t.Context(), patient)).To(Succeed())
+			g.Expect(look(0)).To(Equal(30 * time.Second))
+			g.Expect(look(29 * time.Second)).To(Equal(time.Second))
+			patient.ResourceVersion = ""
+			g.Expect(b.Client.Create(t.Context(), patient)).To(Succeed())
+			look(time.Minute)
+			g.Expect(b.Client.Delete(t.Context(), patient)).To(Succeed())
+			look(2 * time.Minute)
+			g.Expect(b.roller.requests).To(BeEmpty())
+			g.Expect(look(150 * time.Second)).To(BeZero())
+			g.Expect(b.roller.requests).To(HaveLen(1), "it is gone for good")
+			g.Expect(b.policies.of).To(BeEmpty())
+		})
+	}
+}
+
 // A version that was released before without steps has a revision without gates. The cache holds no templates.
 func TestRollbackLooksOnTheAPIServerWhichRevisionOfAVersionIsThatOfTheRelease(t *testing.T) {
 	for image, requests := range map[string]int{"one": 1, "two": 0} {
@@ -511,11 +543,13 @@ func TestReconcileForgetsADeploymentThatIsGone(t *testing.T) {
 	b := newBench(t, nil)
 	b.obstacles.add(sleepKey.NamespacedName, attempt{}, "Paused", now)
 	b.obstacles.warn(stuckSleep(0)[1], errors.New("unusable"))
+	b.policies.of = map[client.ObjectKey]knownPolicy{sleepKey.NamespacedName: {of: "d-1"}}
 	b.stops.of = map[client.ObjectKey]map[decide.Container]time.Time{sleepKey.NamespacedName: {{Pod: "p-1", Name: "sleep"}: now}}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.obstacles.of).To(BeEmpty())
 	g.Expect(b.obstacles.unusable).To(BeEmpty())
 	g.Expect(b.stops.of).To(BeEmpty())
+	g.Expect(b.policies.of).To(BeEmpty())
 }
 
 func TestPredicatesLook(t *testing.T) {

@@ -36,9 +36,9 @@ const LetAll = math.MaxInt32
 // maxPasses and maxApprovers are the longest lists of a status, as the API limits them.
 const maxPasses, maxApprovers = 20, 10
 
-// policyWait is for how long a release waits for a ReleasePolicy with steps once none selects its workload any more: one that is deleted may be
+// PolicyWait is for how long a release waits for a ReleasePolicy once none selects its workload any more: one that is deleted may be
 // created again in a moment, and a pace that ends doesn't begin again.
-const policyWait = 30 * time.Second
+const PolicyWait = 30 * time.Second
 
 // attended is for how long a leader has to be there before the time of a step counts as over: the pods that it finds have yet to be checked.
 const attended = 30 * time.Second
@@ -93,7 +93,7 @@ func (p *Pace) policyUntil(stored *metav1.Time, now time.Time) *metav1.Time {
 	if p.hasSteps() {
 		return nil
 	}
-	return noLater(stored, afterWindow(now, policyWait))
+	return noLater(stored, afterWindow(now, PolicyWait))
 }
 
 // isPaced reports whether the release of a status is rolled out in steps.

@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// policies remembers for each workload the ReleasePolicy that says how long its pods may take to run: one that is deleted may be created again in a
+// moment. After a restart of the operator pods have their full time anew. The zero value is empty.
+type policies struct {
+	mutex sync.Mutex
+	of    map[client.ObjectKey]knownPolicy
+}
+
+type knownPolicy struct {
+	of     types.UID
+	policy *appv1alpha1.ReleasePolicy
+	// gone is when it was first missed; zero while it is there.
+	gone time.Time
+}
+
+// note returns the ReleasePolicy that counts for a workload: the present one, or that which is gone for a moment. left is for how long it still
+// counts then.
+func (p *policies) note(workload client.Object, present *appv1alpha1.ReleasePolicy, now time.Time) (policy *appv1alpha1.ReleasePolicy, left time.Duration) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	key := client.ObjectKeyFromObject(workload)
+	known := p.of[key]
+	delete(p.of, key)
+	switch {
+	case present != nil && present.Spec.StuckAfter != nil:
+		known = knownPolicy{of: workload.GetUID(), policy: present}
+	case known.of != workload.GetUID():
+		return present, 0
+	case known.gone.IsZero():
+		known.gone = now
+	}
+	if !known.gone.IsZero() {
+		if left = known.gone.Add(decide.PolicyWait).Sub(now); left <= 0 {
+			return present, 0
+		}
+	}
+	if p.of == nil {
+		p.of = map[client.ObjectKey]knownPolicy{}
+	}
+	p.of[key] = known
+	return known.policy, left
+}
+
+func (p *policies) forget(workload client.ObjectKey) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.of, workload)
+}
