@@ -261,6 +261,37 @@ func TestSteerCountsTheSuspensionsThatAreDenied(t *testing.T) {
 	}
 }
 
+// A write that is denied asked for nothing.
+func TestReconcileAsksForTheUndoOfAStepOnceItsWorkloadCanBeWritten(t *testing.T) {
+	g := NewWithT(t)
+	objects := append(inSteps(), gatedPod("a", "gated"))
+	for _, object := range objects {
+		if policy, ok := object.(*appv1alpha1.ReleasePolicy); ok {
+			policy.Spec.OnFail = "Undo"
+		}
+	}
+	p := newPlane(t, objects, nil)
+	p.settle()
+	g.Expect(p.api.Create(t.Context(), failedBatch(1))).To(Succeed())
+	var denied error = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: "Forbidden", Message: `admission webhook "lock.example.com" denied the request: it is locked`}}
+	kube := p.Client.(client.WithWatch)
+	p.Client = interceptor.NewClient(kube, interceptor.Funcs{
+		Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if denied != nil {
+				return denied
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+	})
+	_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p.found())})
+	g.Expect(err).To(MatchError(denied))
+	g.Expect(p.paced()).To(HaveSuffix("True StepFailed"))
+	denied = nil
+	p.settle()
+	g.Expect(p.deployment().Labels).To(HaveKey("altershield.defense.antgroup.com/suspend"))
+	g.Expect(p.deployment().Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/rollback", "true"))
+}
+
 // unholdable is a declared kind without fields that hold its rollouts, valueless one whose values for that aren't known.
 type (
 	unholdable struct{ workload.Kind }

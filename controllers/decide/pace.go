@@ -207,9 +207,9 @@ func (p *pacing) fail() {
 	p.wait(appv1alpha1.ReasonStepFailed, message)
 }
 
-// askFor asks the rollback controller once.
+// askFor asks the rollback controller once. A write that was denied asked for nothing.
 func (p *pacing) askFor(what appv1alpha1.OnFail) {
-	if p.Asked != what {
+	if p.Asked != what && p.seen.Denied == "" {
 		p.Asked, p.ask = what, what
 	}
 }
