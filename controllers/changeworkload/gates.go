@@ -115,6 +115,26 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 	return err
 }
 
+// observeEarlier looks for pods at gates that run the version of a release with other gates: its record was theirs. A controller that numbers its
+// pods may replace none before they are gone.
+func (r *Reconciler) observeEarlier(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision) error {
+	for _, earlier := range revisions {
+		if earlier.Version != record.Spec.Reversion || earlier.Number >= result.revision.Number {
+			continue
+		}
+		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, earlier.Pods)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if decide.Gated(&pods[i]) == decide.GateUnstarted {
+				result.stray = append(result.stray, pods[i])
+			}
+		}
+	}
+	return nil
+}
+
 // returnStray returns such pods.
 func (r *Reconciler) returnStray(ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene) error {
 	pods, err := r.replaceable(ctx, scene.stray)

@@ -55,7 +55,7 @@ type scene struct {
 	unlabelled []corev1.Pod
 	// gated are the pods of the release, if the cache shows closed gates among them.
 	gated []decide.PodsOf
-	// stray are pods of releases without such a record that wait at gates.
+	// stray are pods of earlier releases that wait at gates, and have no record that could return them.
 	stray []corev1.Pod
 	// finish decides which pods have finished; finishing is the time until the next ready one does, 0 for none.
 	finish    decide.FinishRule

@@ -77,10 +77,13 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
 		}
 	}
-	if unseen || slices.ContainsFunc(pods, isGated) {
-		if !unseen { // pods of the version with other gates are from before the release
-			revisions = []decide.Revision{*revision}
+	if !unseen { // pods of the version with other gates are from before the release
+		if err := r.observeEarlier(ctx, workload, result, revisions); err != nil {
+			return err
 		}
+		revisions = []decide.Revision{*revision}
+	}
+	if unseen || slices.ContainsFunc(pods, isGated) {
 		if _, err := r.observeGates(ctx, workload, result, revisions); err != nil {
 			return err
 		}

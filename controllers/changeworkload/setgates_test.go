@@ -28,6 +28,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -217,6 +218,48 @@ func TestReconcileReturnsPodsOfASupersededReleaseToTheirStatefulSet(t *testing.T
 				open, returned := p.numbered(pods)
 				g.Expect(fmt.Sprint(open, returned)).To(Equal(fmt.Sprint([]string{"18", "19"}, strings.Fields(row.returned))), "by %s", by)
 			}
+		})
+	}
+}
+
+// A version that came back without the gates that it had before has a revision of its own, and its record is that of the present release.
+func TestReconcileReturnsPodsThatWaitAtGatesOfTheVersionFromBeforeTheRelease(t *testing.T) {
+	for _, row := range []struct {
+		name, update string
+		// returned are the ordinals of the pods that come back.
+		returned []string
+	}{
+		{name: "once their StatefulSet has the release", update: "web-c", returned: []string{"20"}},
+		{name: "but not before", update: "web-b"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			set := gatedSet(partitionOf(0), func(set *appsv1.StatefulSet) {
+				set.Annotations = map[string]string{"altershield.defense.antgroup.com/release": "4"}
+				set.Status.UpdateRevision = row.update
+			})
+			record := recordAt(4, version, "Running", "Verifying")
+			record.Name = "statefulsets." + record.Name
+			record.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: "s-1", Controller: ptr.To(true)}}
+			objects := []client.Object{
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}},
+				testkit.ControlledKind("statefulsets.apps", "Enforce"), set, record, setPod("18"), setPod("20!"),
+			}
+			for number, name := range []string{"web-b", "web-c"} {
+				objects = append(objects, &appsv1.ControllerRevision{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, OwnerReferences: record.OwnerReferences,
+						Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version}},
+					Revision: int64(number + 1),
+					Data:     runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"one"}]}}}}`)},
+				})
+			}
+			p := newPlane(t, objects, nil)
+			p.Kinds = workload.Registry{statefulset.Kind{}}
+			_, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
+			g.Expect(err).NotTo(HaveOccurred())
+			open, returned := p.numbered("18 20!")
+			g.Expect(open).To(Equal([]string{"18"}))
+			g.Expect(returned).To(Equal(row.returned))
 		})
 	}
 }
