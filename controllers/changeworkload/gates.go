@@ -51,7 +51,7 @@ const returnWait = 5 * time.Second
 // observeSuperseded looks for closed gates of a release that was rolled out in steps: its pods serve until those of the next one replace
 // them.
 func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
-	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
+	revisions, err := r.History.Revisions(ctx, result.kind, result.owner, record.Spec.Reversion)
 	if err != nil {
 		return err
 	}
@@ -69,11 +69,13 @@ func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.
 }
 
 // observeGates looks for closed gates of the pods of a release: those of several revisions, if the template was changed without the
-// webhooks. It returns the pods that wait at one.
+// webhooks. It returns the pods that wait at one. Pods of the version with other gates are from before the release: a controller that numbers its
+// pods may replace none while some of them wait at a gate, and their record is that of the release.
 func (r *Reconciler) observeGates(
 	ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision,
 ) (waiting []corev1.Pod, err error) {
 	var of []decide.PodsOf
+	stamped, unseen := decide.StampedRevision(revisions, record.Spec.Reversion)
 	for _, revision := range revisions {
 		if revision.Version != record.Spec.Reversion {
 			continue
@@ -82,17 +84,27 @@ func (r *Reconciler) observeGates(
 		if err != nil {
 			return nil, err
 		}
-		of = append(of, revision.Pods)
+		var gated []corev1.Pod
 		for i := range pods {
 			if isGated(pods[i]) {
-				waiting = append(waiting, pods[i])
+				gated = append(gated, pods[i])
 			}
 		}
+		if !unseen && isEarlier(revision, *stamped) {
+			result.stray = append(result.stray, gated...)
+			continue
+		}
+		of, waiting = append(of, revision.Pods), append(waiting, gated...)
 	}
 	if len(waiting) > 0 {
 		result.gated = of
 	}
 	return waiting, nil
+}
+
+// isEarlier reports whether a revision has the version of another one, and is from before it.
+func isEarlier(revision, than decide.Revision) bool {
+	return revision.Version == than.Version && revision.Number < than.Number
 }
 
 // observeStray looks for pods of StatefulSets at gates whose release has no record that could return them: the next one came too soon. It does so
@@ -113,26 +125,6 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 		}
 	}
 	return err
-}
-
-// observeEarlier looks for pods at gates that run the version of a release with other gates: its record was theirs. A controller that numbers its
-// pods may replace none before they are gone.
-func (r *Reconciler) observeEarlier(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision) error {
-	for _, earlier := range revisions {
-		if earlier.Version != record.Spec.Reversion || earlier.Number >= result.revision.Number {
-			continue
-		}
-		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, earlier.Pods)
-		if err != nil {
-			return err
-		}
-		for i := range pods {
-			if decide.Gated(&pods[i]) == decide.GateUnstarted {
-				result.stray = append(result.stray, pods[i])
-			}
-		}
-	}
-	return nil
 }
 
 // returnStray returns such pods.

@@ -77,13 +77,8 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
 		}
 	}
-	if !unseen { // pods of the version with other gates are from before the release
-		if err := r.observeEarlier(ctx, workload, result, revisions); err != nil {
-			return err
-		}
-		revisions = []decide.Revision{*revision}
-	}
-	if unseen || slices.ContainsFunc(pods, isGated) {
+	hasOthers := slices.ContainsFunc(revisions, func(other decide.Revision) bool { return isEarlier(other, *revision) })
+	if unseen || hasOthers || slices.ContainsFunc(pods, isGated) {
 		if _, err := r.observeGates(ctx, workload, result, revisions); err != nil {
 			return err
 		}

@@ -114,6 +114,22 @@ func TestReconcileTellsATemplateThatOnlyGotGatesFromOneThatWasChangedWithoutTheW
 	}
 }
 
+// Pods that run the version without gates, from before its steps, take no place of an evicted one.
+func TestReconcileOpensGatesOfASupersededReleaseBesidePodsThatRunTheVersionWithoutGates(t *testing.T) {
+	g := NewWithT(t)
+	objects := changedSleep("one")
+	objects[1].SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": older})
+	objects[1].SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "3"})
+	record := recordAt(2, version, "Running", "Superseded")
+	record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 1, Progress: "1/2"}
+	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
+	p := newPlane(t, append(objects, record, gatedPod("b", "running"), gatedPod("c", "running")), nil)
+	p.reconcile()
+	var pod corev1.Pod
+	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
+	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+}
+
 // Pods that run the version without gates, from before its steps, are replaced as those of any other version are.
 func TestReconcileOpensGatesBesidePodsThatRunTheVersionWithoutGates(t *testing.T) {
 	policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
