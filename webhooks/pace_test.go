@@ -721,13 +721,15 @@ func ofSleep() []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "d-1", Controller: ptr.To(true)}}
 }
 
-func gatedReplicaSet(name, gate string, age time.Duration, owners []metav1.OwnerReference) *appsv1.ReplicaSet {
+// gatedReplicaSet is a ReplicaSet with a gate label and the number of its last release.
+func gatedReplicaSet(name, gate, number string, age time.Duration, owners []metav1.OwnerReference) *appsv1.ReplicaSet {
 	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": versionOf1234}
 	if gate != "" {
 		labels[gateKey] = gate
 	}
 	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, Labels: labels, OwnerReferences: owners, CreationTimestamp: metav1.NewTime(now.Add(-age)),
+		Annotations: map[string]string{"deployment.kubernetes.io/revision": number},
 	}}
 }
 
@@ -740,11 +742,12 @@ func TestDefaulterKeepsTheGateOfAVerifiedVersion(t *testing.T) {
 		replicaSets []client.Object
 		gate        string
 	}{
-		{"that its pods have", []client.Object{gatedReplicaSet("a", "start", time.Hour, ofSleep())}, "start"},
-		{"of the newest ReplicaSet", []client.Object{gatedReplicaSet("a", "start", time.Hour, ofSleep()), gatedReplicaSet("b", "ready", time.Minute, ofSleep())}, "ready"},
-		{"none of pods without one", []client.Object{gatedReplicaSet("a", "", time.Hour, ofSleep())}, ""},
+		{"that its pods have", []client.Object{gatedReplicaSet("a", "start", "1", time.Hour, ofSleep())}, "start"},
+		{"of the newest ReplicaSet", []client.Object{gatedReplicaSet("a", "start", "1", time.Hour, ofSleep()), gatedReplicaSet("b", "ready", "2", time.Minute, ofSleep())}, "ready"},
+		{"of the ReplicaSet that was used last", []client.Object{gatedReplicaSet("a", "start", "4", time.Hour, ofSleep()), gatedReplicaSet("b", "", "2", time.Minute, ofSleep())}, "start"},
+		{"none of pods without one", []client.Object{gatedReplicaSet("a", "", "1", time.Hour, ofSleep())}, ""},
 		{"none without pods", nil, ""},
-		{"none of another Deployment", []client.Object{gatedReplicaSet("a", "start", time.Hour, elsewhere)}, ""},
+		{"none of another Deployment", []client.Object{gatedReplicaSet("a", "start", "1", time.Hour, elsewhere)}, ""},
 	} {
 		for _, user := range []string{"alice", operator} {
 			t.Run(row.name+" for "+user, func(t *testing.T) {

@@ -17,18 +17,16 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -186,33 +184,21 @@ func (p *past) wasVerified(ctx context.Context, known client.Object, version str
 	return err == nil && verified
 }
 
-// gateOf returns the gate label of the pods of a version, which the newest of its revisions has, too: with another one they would restart.
-// It is empty if there is none, or if the revisions can't be read.
+// gateOf returns the gate label of the pods of a version, which its revision has, too: with another one they would restart. It is empty if there is
+// none, or if the revisions can't be read.
 func (p *past) gateOf(ctx context.Context, object client.Object, version string) string {
-	layered, ok := p.kind.(workload.Layered)
-	if !ok {
-		return ""
-	}
-	var revisions metav1.PartialObjectMetadataList
-	layer, err := apiutil.GVKForObject(layered.Layer(), scheme.Scheme)
-	if err == nil {
-		revisions.SetGroupVersionKind(layer.GroupVersion().WithKind(layer.Kind + "List"))
-		err = p.live.List(ctx, &revisions, client.InNamespace(object.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: version})
-	}
-	if err != nil {
+	stamped, _, err := (&history.Keeper{Live: p.live}).Stamped(ctx, p.kind, object, version)
+	switch {
+	case err != nil:
 		if p.accounts.allow(object.GetUID()) {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to read the revisions of a version: its pods restart if they have a gate label",
 				"namespace", object.GetNamespace(), "name", object.GetName())
 		}
 		return ""
-	}
-	own := slices.DeleteFunc(revisions.Items, func(revision metav1.PartialObjectMetadata) bool { return !metav1.IsControlledBy(&revision, object) })
-	if len(own) == 0 {
+	case stamped == nil:
 		return ""
 	}
-	return slices.MaxFunc(own, func(a, b metav1.PartialObjectMetadata) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	}).Labels[appv1alpha1.LabelGate]
+	return stamped.Gate
 }
 
 // versionOf returns which of the versions belongs to the same content: another build of the operator may have computed a different
@@ -278,9 +264,9 @@ func (p *past) orphan(ctx context.Context, namespace string, object *unstructure
 			}
 			return "", ""
 		}
-		orphans = slices.DeleteFunc(orphans, func(orphan workload.Orphan) bool { return !template.Equal(orphan.Template) })
+		orphans = slices.DeleteFunc(orphans, func(orphan decide.Revision) bool { return !template.Equal(orphan.Template) })
 		if len(orphans) > 0 {
-			return version, slices.MaxFunc(orphans, func(a, b workload.Orphan) int { return a.Created.Compare(b.Created) }).Gate
+			return version, slices.MaxFunc(orphans, func(a, b decide.Revision) int { return cmp.Compare(a.Number, b.Number) }).Gate
 		}
 	}
 	return "", ""

@@ -258,11 +258,13 @@ func TestDefaulterKeepsTheGateOfAnOrphanedReplicaSet(t *testing.T) {
 	orphan := func(name, owner, version, gate string, edits ...edit) *appsv1.ReplicaSet {
 		replicaSet := replicaSet(t, name, owner, version, edits...)
 		replicaSet.CreationTimestamp = metav1.NewTime(now)
+		replicaSet.Annotations = map[string]string{"deployment.kubernetes.io/revision": "4"}
 		replicaSet.Labels[gateKey] = gate
 		return replicaSet
 	}
 	older := orphan("b", "", versionOf123, "ready")
-	older.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
+	older.CreationTimestamp = metav1.NewTime(now.Add(time.Hour))
+	older.Annotations["deployment.kubernetes.io/revision"] = "2"
 	for _, row := range []struct {
 		name    string
 		created edit
@@ -272,7 +274,7 @@ func TestDefaulterKeepsTheGateOfAnOrphanedReplicaSet(t *testing.T) {
 		gate    string
 	}{
 		{"with the computed version", typed, gated, []client.Object{orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
-		{"the newest of several", typed, gated, []client.Object{older, orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
+		{"that of the one that was used last", typed, gated, []client.Object{older, orphan("a", "", versionOf123, "start")}, versionOf123, "start"},
 		{"with the version that it brings", all(typed, stamped(anotherHash, "7")), gated, []client.Object{orphan("a", "", anotherHash, "start")}, anotherHash, "start"},
 		{"with the computed version, where it brings another one", all(typed, stamped(olderVersion, "7")), gated,
 			[]client.Object{orphan("a", "", versionOf123, "start")}, versionOf123, "start"},

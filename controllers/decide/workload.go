@@ -70,6 +70,8 @@ type Revision struct {
 	Number int64
 	// Created is when the revision was first released.
 	Created time.Time
+	// Gate is the gate label of its pods, empty if they have none.
+	Gate string
 	// Pods finds the pods of the revision.
 	Pods PodsOf
 	// Healthy reports whether there are pods, all of them ready.

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -78,7 +79,7 @@ func (k *Keeper) Stamped(ctx context.Context, kind workload.Kind, object client.
 func (k *Keeper) ofVersion(
 	ctx context.Context, kind workload.Kind, layered workload.Layered, object client.Object, version string,
 ) ([]decide.Revision, error) {
-	layer, err := apiutil.GVKForObject(layered.Layer(), k.Client.Scheme())
+	layer, err := apiutil.GVKForObject(layered.Layer(), scheme.Scheme)
 	if err != nil {
 		return nil, fmt.Errorf("naming the kind %T: %w", layered.Layer(), err)
 	}

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -109,17 +108,8 @@ type Dormant interface {
 type Restorer interface {
 	// History lists the revisions of a workload, with their templates.
 	History(ctx context.Context, live client.Reader, workload client.Object) ([]decide.Revision, error)
-	// Orphans lists the revisions with a version that a deleted workload left, for a workload created in its place.
-	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]Orphan, error)
-}
-
-// Orphan is a revision that a deleted workload left.
-type Orphan struct {
-	Template podtemplate.Template
-	// Gate is the gate label of its pods, empty if they have none.
-	Gate string
-	// Created is when it was first released.
-	Created time.Time
+	// Orphans lists the revisions with a version that a deleted workload left, for a workload created in its place, with their templates.
+	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]decide.Revision, error)
 }
 
 // Scoped is a Kind whose workloads may not be in namespaces.

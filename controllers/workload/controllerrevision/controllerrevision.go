@@ -56,6 +56,7 @@ func (s Set) Revision(object client.Object) decide.Revision {
 		Version: kept.Labels[appv1alpha1.LabelVersion],
 		Number:  kept.Revision,
 		Created: kept.CreationTimestamp.Time,
+		Gate:    kept.Labels[appv1alpha1.LabelGate],
 		Pods:    decide.PodsOf{Label: appsv1.ControllerRevisionHashLabelKey, Value: s.PodLabel(kept)},
 	}
 	if owner := metav1.GetControllerOfNoCopy(kept); owner != nil {

@@ -33,7 +33,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Finds earlier pod templates of StatefulSets and DaemonSets: the cache holds none.
@@ -123,7 +122,7 @@ func (s Set) pods(ctx context.Context, live client.Reader, object client.Object,
 }
 
 // Orphans lists the ControllerRevisions with a version that nothing controls and that a created workload selects.
-func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
+func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]decide.Revision, error) {
 	_, selector, err := s.decode(created)
 	if err != nil {
 		return nil, fmt.Errorf("reading the %s: %w", s.Kind.GroupVersionKind().Kind, err)
@@ -134,18 +133,16 @@ func (s Set) Orphans(ctx context.Context, live client.Reader, created client.Obj
 	if err != nil {
 		return nil, fmt.Errorf("listing the ControllerRevisions with version %s in namespace %s: %w", version, created.GetNamespace(), err)
 	}
-	var orphans []workload.Orphan
+	var orphans []decide.Revision
 	for i := range list.Items {
 		if metav1.GetControllerOfNoCopy(&list.Items[i]) != nil {
 			continue
 		}
-		template, err := templateOf(&list.Items[i])
-		if err != nil {
+		orphan := s.Revision(&list.Items[i])
+		if orphan.Template, err = templateOf(&list.Items[i]); err != nil {
 			return nil, err
 		}
-		orphans = append(orphans, workload.Orphan{
-			Template: template, Gate: list.Items[i].Labels[appv1alpha1.LabelGate], Created: list.Items[i].CreationTimestamp.Time,
-		})
+		orphans = append(orphans, orphan)
 	}
 	return orphans, nil
 }

@@ -103,7 +103,7 @@ func runsIn(
 }
 
 // Orphans returns none: a CronJob adopts no Jobs.
-func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]workload.Orphan, error) {
+func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]decide.Revision, error) {
 	return nil, nil
 }
 

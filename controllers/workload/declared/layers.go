@@ -77,6 +77,7 @@ func (layered) Revision(object client.Object) decide.Revision {
 		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
 		Number:  replicaSet.CreationTimestamp.Unix(),
 		Created: replicaSet.CreationTimestamp.Time,
+		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
 		Pods:    decide.PodsOf{Owner: replicaSet.UID},
 		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
 	}

@@ -117,6 +117,7 @@ func (Kind) Revision(object client.Object) decide.Revision {
 		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
 		Number:  math.MaxInt64, // not numbered yet: the newest
 		Created: replicaSet.CreationTimestamp.Time,
+		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
 		Pods:    decide.PodsOf{Owner: replicaSet.UID},
 		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
 	}

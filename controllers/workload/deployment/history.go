@@ -31,7 +31,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reads earlier pod templates: the cache holds none.
@@ -54,16 +53,25 @@ func (k Kind) History(ctx context.Context, live client.Reader, deployment client
 		if !metav1.IsControlledBy(&item, deployment) { // another Deployment may have the same selector
 			continue
 		}
-		var replicaSet appsv1.ReplicaSet
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &replicaSet); err != nil {
-			return nil, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
+		revision, err := k.revision(&item)
+		if err != nil {
+			return nil, err
 		}
-		revision := k.Revision(&replicaSet)
-		revision.Pods.Label, revision.Pods.Value = appsv1.DefaultDeploymentUniqueLabelKey, replicaSet.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-		revision.Template = podtemplate.Of(item.Object)
+		revision.Pods.Label, revision.Pods.Value = appsv1.DefaultDeploymentUniqueLabelKey, item.GetLabels()[appsv1.DefaultDeploymentUniqueLabelKey]
 		revisions = append(revisions, revision)
 	}
 	return revisions, nil
+}
+
+// revision reads an untyped ReplicaSet, with its template.
+func (k Kind) revision(item *unstructured.Unstructured) (decide.Revision, error) {
+	var replicaSet appsv1.ReplicaSet
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &replicaSet); err != nil {
+		return decide.Revision{}, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
+	}
+	revision := k.Revision(&replicaSet)
+	revision.Template = podtemplate.Of(item.Object)
+	return revision, nil
 }
 
 // Finds the ReplicaSet of an observed release, whose pods have no version label.
@@ -85,7 +93,7 @@ func (k Kind) Identify(
 }
 
 // Orphans lists the ReplicaSets with a version that have no controller and that a created Deployment selects.
-func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
+func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]decide.Revision, error) {
 	selector, err := selectorOf(created)
 	if err != nil {
 		return nil, fmt.Errorf("reading the selector: %w", err)
@@ -95,13 +103,16 @@ func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Obje
 	if err != nil {
 		return nil, fmt.Errorf("listing the ReplicaSets with version %s in namespace %s: %w", version, created.GetNamespace(), err)
 	}
-	var orphans []workload.Orphan
+	var orphans []decide.Revision
 	for _, item := range items {
-		if metav1.GetControllerOf(&item) == nil {
-			orphans = append(orphans, workload.Orphan{
-				Template: podtemplate.Of(item.Object), Gate: item.GetLabels()[appv1alpha1.LabelGate], Created: item.GetCreationTimestamp().Time,
-			})
+		if metav1.GetControllerOf(&item) != nil {
+			continue
 		}
+		orphan, err := k.revision(&item)
+		if err != nil {
+			return nil, err
+		}
+		orphans = append(orphans, orphan)
 	}
 	return orphans, nil
 }

@@ -144,7 +144,7 @@ func (k Kind) Identify(ctx context.Context, live client.Reader, set *unstructure
 }
 
 // Orphans lists the revisions with a version that a deleted StatefulSet left.
-func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]workload.Orphan, error) {
+func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]decide.Revision, error) {
 	return k.revisions().Orphans(ctx, live, created, version)
 }
 
