@@ -93,7 +93,8 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 	deploymentMeta.Generation, deploymentMeta.Annotations = 7, map[string]string{"note": "b"}
 	replicaSetFull, replicaSetKept := full(), kept()
 	replicaSetFull.Annotations["deployment.kubernetes.io/revision"] = "3"
-	replicaSetKept.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3"}
+	replicaSetFull.Annotations["rollout.argoproj.io/revision"] = "4"
+	replicaSetKept.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3", "rollout.argoproj.io/revision": "4"}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	for _, row := range []struct {
 		name         string

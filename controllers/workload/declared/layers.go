@@ -18,9 +18,12 @@ package declared
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,7 +69,7 @@ type layered struct{}
 // Layer returns an empty ReplicaSet.
 func (layered) Layer() client.Object { return &appsv1.ReplicaSet{} }
 
-// Revision reads a ReplicaSet. The last one created is the newest revision.
+// Revision reads a ReplicaSet.
 func (layered) Revision(object client.Object) decide.Revision {
 	replicaSet, ok := object.(*appsv1.ReplicaSet)
 	if !ok {
@@ -75,12 +78,24 @@ func (layered) Revision(object client.Object) decide.Revision {
 	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
 	return decide.Revision{
 		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
-		Number:  replicaSet.CreationTimestamp.Unix(),
+		Number:  numberOf(replicaSet),
 		Created: replicaSet.CreationTimestamp.Time,
 		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
 		Pods:    decide.PodsOf{Owner: replicaSet.UID},
 		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
 	}
+}
+
+// numberOf returns the number that the controller of a ReplicaSet gave it, and raises if it goes back to its template. The annotation with it is named
+// after the kind, such as rollout.argoproj.io/revision. Without one, the last ReplicaSet created is the newest revision.
+func numberOf(replicaSet *appsv1.ReplicaSet) int64 {
+	if owner := metav1.GetControllerOfNoCopy(replicaSet); owner != nil {
+		named := schema.FromAPIVersionAndKind(owner.APIVersion, strings.ToLower(owner.Kind)).GroupKind()
+		if number, err := strconv.ParseInt(replicaSet.Annotations[named.String()+"/revision"], 10, 64); err == nil {
+			return number
+		}
+	}
+	return replicaSet.CreationTimestamp.Unix()
 }
 
 // revisions lists the ReplicaSets of a workload.

@@ -274,6 +274,23 @@ func TestKindRevisions(t *testing.T) {
 	g.Expect(layered{}.Layer()).To(Equal(&appsv1.ReplicaSet{}))
 }
 
+// A workload that goes back to an earlier pod template gets the ReplicaSet that has it already, with a new number.
+func TestKindRevisionsAreNumberedByTheirController(t *testing.T) {
+	g := NewWithT(t)
+	argo := ownedBy("argoproj.io/v1alpha1", "Rollout", "web", "web-1")
+	created := metav1.NewTime(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	older, newer := &appsv1.ReplicaSet{ObjectMeta: metaOf("web-1", "rs-1", "v1", argo)}, &appsv1.ReplicaSet{ObjectMeta: metaOf("web-2", "rs-2", "v2", argo)}
+	older.CreationTimestamp, newer.CreationTimestamp = created, metav1.NewTime(created.Add(time.Hour))
+	older.Annotations = map[string]string{"rollout.argoproj.io/revision": "3"}
+	newer.Annotations = map[string]string{"rollout.argoproj.io/revision": "2", "deployment.kubernetes.io/revision": "7"}
+	revisions, err := compiled(t, "rollouts", "pods: {by: Owner, through: [ReplicaSet.apps]}").Revisions(t.Context(), cacheOf(rollout(), older, newer), rollout())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(revisions).To(ConsistOf(
+		And(HaveField("Version", "v1"), HaveField("Number", int64(3))),
+		And(HaveField("Version", "v2"), HaveField("Number", int64(2))),
+	))
+}
+
 func TestKindRevisionsFindPods(t *testing.T) {
 	argo := ownedBy("argoproj.io/v1alpha1", "Rollout", "web", "web-1")
 	pod := func(name, version string, owner *metav1.OwnerReference, labels ...string) *corev1.Pod {

@@ -17,7 +17,10 @@ limitations under the License.
 package deployment
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,8 +56,10 @@ func slimDeployment(deployment *appsv1.Deployment) *appsv1.Deployment {
 
 func slimReplicaSet(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	slim := &appsv1.ReplicaSet{ObjectMeta: scope.SlimMeta(replicaSet.ObjectMeta)}
-	if revision, numbered := replicaSet.Annotations[revisionAnnotation]; numbered {
-		slim.Annotations = map[string]string{revisionAnnotation: revision}
+	for key, number := range replicaSet.Annotations {
+		if strings.HasSuffix(key, "/revision") { // of the deployment controller, or of that of a declared kind
+			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, number)
+		}
 	}
 	slim.Spec.Replicas = replicaSet.Spec.Replicas
 	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
