@@ -154,6 +154,20 @@ func TestCompileNamesThePlaceOfAProblem(t *testing.T) {
 	}
 }
 
+// The API server sets defaults before it validates.
+func TestCompileTakesAValueThatDefaultsComplete(t *testing.T) {
+	g, definition := NewWithT(t), definitionOf(t, "clonesets")
+	fields := definition.Schema.Properties["spec"].Properties
+	strategy, kind := fields["updateStrategy"], fields["updateStrategy"].Properties["type"]
+	kind.Default = &apiextensionsv1.JSON{Raw: []byte(`"ReCreate"`)}
+	strategy.Required, strategy.Properties["type"] = []string{"type"}, kind
+	fields["updateStrategy"] = strategy
+	_, problems := compiler(t).Compile(&appv1alpha1.ControlledKind{
+		ObjectMeta: metav1.ObjectMeta{Name: definition.Name()}, Spec: specOf(t, `{release: {templates: [spec.template]}, hold: [{path: spec.updateStrategy, value: {paused: true}}]}`),
+	}, definition)
+	g.Expect(problems).To(BeEmpty())
+}
+
 func TestCompileWantsTheNameOfTheCRD(t *testing.T) {
 	_, problems := compiler(t).Compile(&appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "clonesets"}}, definitionOf(t, "clonesets"))
 	NewWithT(t).Expect(problems.ToAggregate()).To(MatchError(

@@ -24,7 +24,10 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -135,7 +138,11 @@ func (d Definition) denies(path Path, value any) error {
 	if err != nil {
 		return fmt.Errorf("reading the schema of %s: %w", name, err)
 	}
-	return validation.ValidateCustomResource(nil, map[string]any{name: value}, validator).ToAggregate()
+	object := map[string]any{name: runtime.DeepCopyJSONValue(value)}
+	if structural, err := structuralschema.NewStructural(&properties); err == nil { // another schema has no defaults
+		defaulting.Default(object, structural)
+	}
+	return validation.ValidateCustomResource(nil, object, validator).ToAggregate()
 }
 
 // elementsOf returns the schema of the elements of a list, or of the values of a map.
