@@ -9,7 +9,7 @@ export interface Release {
   release: number; version: string; state: State; reason?: string; why?: string; by?: string;
   started?: string; since?: string; tookSeconds?: number; pods: Pods; changes?: string[];
   kept?: boolean; current?: boolean; observed?: boolean; repair?: boolean; rollbackOf?: number; refusedUntil?: string; step?: string;
-  // notSuspended is set where a release failed that suspends nothing.
+  // notSuspended is set where a release failed whose workload is not suspended.
   notSuspended?: boolean;
 }
 

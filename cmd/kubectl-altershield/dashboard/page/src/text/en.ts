@@ -9,7 +9,7 @@ const states: Record<State, string> = {
 };
 
 export const en = {
-  states, notSuspended: "a pod failed; further releases are not rejected",
+  states, notSuspended: "a pod failed; the workload is not suspended",
   title: "AlterShield", skip: "Skip to the content", menu: "Views", loading: "Loading…", retry: "Try again", empty: "Nothing here.",
   cluster: "cluster", namespace: "Namespace", allNamespaces: "all", search: "Search", searchHint: "name, author, reason", language: "Language",
   theme: { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" },

@@ -8,7 +8,7 @@ export const zh: Dictionary = {
     Success: "期望的 Pod 全部通过", Suspend: "有 Pod 未通过：后续发布会被拦截", RolledBack: "工作负载已从这次发布回滚",
     Superseded: "验证完成前已有另一次发布", Failed: "已没有可检测的内容", NotChecked: "这次发布不检测",
   },
-  notSuspended: "有 Pod 未通过；后续发布不会被拦截",
+  notSuspended: "有 Pod 未通过；工作负载未被暂停",
   title: "AlterShield", skip: "跳到正文", menu: "视图", loading: "加载中…", retry: "重试", empty: "没有内容。",
   cluster: "集群", namespace: "命名空间", allNamespaces: "全部", search: "搜索", searchHint: "名称、发布者、原因", language: "语言",
   theme: { auto: "主题：跟随系统", light: "主题：浅色", dark: "主题：深色" },
