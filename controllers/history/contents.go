@@ -113,7 +113,10 @@ func (k *Keeper) ofVersion(
 func ByVersion(kind workload.Kind, revisions []decide.Revision) map[string]workload.Content {
 	contents := map[string]workload.Content{}
 	for _, revision := range revisions {
-		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); revision.Version != "" && !unseen && stamped.Template != nil {
+		if revision.Version == "" { // from before change control
+			continue
+		}
+		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); !unseen && stamped.Template != nil {
 			contents[revision.Version] = workload.TemplateContent(kind, stamped.Template)
 		}
 	}
