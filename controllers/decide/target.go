@@ -142,8 +142,8 @@ func newerOf(known, candidate *Revision) *Revision {
 // StampedRevision returns the revision of the template that was stamped with a version: the newest one whose template has it, as releases of one
 // version differ in the gates of their pods. Where none has it, which another build of the operator may have computed, it is the template of the
 // oldest one that carries it. A template that was changed without the webhooks still carries the version of the previous one, but its pods are not
-// those of the release; unseen reports whether the newest revision has such a template. A revision of the cache, which holds no templates, may be
-// unseen and isn't: history.Keeper.Revisions looks.
+// those of the release; unseen reports whether the newest revision has such a template. Without the templates, which the cache doesn't hold, it may be
+// true by mistake: see history.Keeper.Revisions.
 func StampedRevision(revisions []Revision, version string) (stamped *Revision, unseen bool) {
 	var oldest, newest *Revision
 	for i := range revisions {
