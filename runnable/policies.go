@@ -17,7 +17,6 @@ limitations under the License.
 package runnable
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,8 +29,7 @@ import (
 // policies remembers for each workload the ReleasePolicy that says how long its pods may take to run: one that is deleted may be created again in a
 // moment. After a restart of the operator pods have their full time anew. The zero value is empty.
 type policies struct {
-	mutex sync.Mutex
-	of    map[client.ObjectKey]knownPolicy
+	memory[knownPolicy]
 }
 
 type knownPolicy struct {
@@ -44,33 +42,20 @@ type knownPolicy struct {
 // note returns the ReleasePolicy that counts for a workload: the present one, or that which is gone for a moment. left is for how long it still
 // counts then.
 func (p *policies) note(workload client.Object, present *appv1alpha1.ReleasePolicy, now time.Time) (policy *appv1alpha1.ReleasePolicy, left time.Duration) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	key := client.ObjectKeyFromObject(workload)
-	known := p.of[key]
-	delete(p.of, key)
-	switch {
-	case present != nil && present.Spec.StuckAfter != nil:
-		known = knownPolicy{of: workload.GetUID(), policy: present}
-	case known.of != workload.GetUID():
-		return present, 0
-	case known.gone.IsZero():
-		known.gone = now
-	}
-	if !known.gone.IsZero() {
-		if left = known.gone.Add(decide.PolicyWait).Sub(now); left <= 0 {
-			return present, 0
+	policy = present
+	p.update(client.ObjectKeyFromObject(workload), func(known knownPolicy) (knownPolicy, bool) {
+		switch {
+		case present != nil && present.Spec.StuckAfter != nil:
+			return knownPolicy{of: workload.GetUID(), policy: present}, true
+		case known.of != workload.GetUID():
+			return known, false
+		case known.gone.IsZero():
+			known.gone = now
 		}
-	}
-	if p.of == nil {
-		p.of = map[client.ObjectKey]knownPolicy{}
-	}
-	p.of[key] = known
-	return known.policy, left
-}
-
-func (p *policies) forget(workload client.ObjectKey) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	delete(p.of, workload)
+		if left = max(0, known.gone.Add(decide.PolicyWait).Sub(now)); left > 0 {
+			policy = known.policy
+		}
+		return known, left > 0
+	})
+	return policy, left
 }

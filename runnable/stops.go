@@ -17,7 +17,6 @@ limitations under the License.
 package runnable
 
 import (
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,27 +27,14 @@ import (
 
 // stops remembers the first stops of crashing containers for each workload. The zero value is empty.
 type stops struct {
-	mutex sync.Mutex
-	of    map[client.ObjectKey]map[decide.Container]time.Time
+	memory[map[decide.Container]time.Time]
 }
 
 // note updates the first stops from the present pods, and returns them.
-func (s *stops) note(workload client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	first := decide.FirstStops(s.of[workload], pods, threshold, now)
-	delete(s.of, workload)
-	if s.of == nil {
-		s.of = map[client.ObjectKey]map[decide.Container]time.Time{}
-	}
-	if len(first) > 0 {
-		s.of[workload] = first
-	}
+func (s *stops) note(workload client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) (first map[decide.Container]time.Time) {
+	s.update(workload, func(known map[decide.Container]time.Time) (map[decide.Container]time.Time, bool) {
+		first = decide.FirstStops(known, pods, threshold, now)
+		return first, len(first) > 0
+	})
 	return first
-}
-
-func (s *stops) forget(workload client.ObjectKey) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	delete(s.of, workload)
 }
