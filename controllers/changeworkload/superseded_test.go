@@ -93,16 +93,21 @@ func changedSleep(image string) []client.Object {
 	return append(objects, changed, gatedPod("a", "gated of another"), testkit.ControlledKind("deployments.apps", "Enforce"))
 }
 
+// gate returns the state of the gate of a pod.
+func (p *plane) gate(name string) decide.GateState {
+	p.t.Helper()
+	var pod corev1.Pod
+	NewWithT(p.t).Expect(p.api.Get(p.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &pod)).To(Succeed())
+	return decide.Gated(&pod)
+}
+
 // Once the steps have ended, nothing else would open the gates of pods whose template no webhook saw.
 func TestReconcileOpensGatesOfATemplateThatWasChangedWithoutTheWebhooks(t *testing.T) {
-	g := NewWithT(t)
 	record := recordAt(2, version, "Running", "Verifying")
 	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "PolicyRemoved"})
 	p := newPlane(t, append(changedSleep("two"), record), nil)
 	p.reconcile()
-	var pod corev1.Pod
-	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
-	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+	NewWithT(t).Expect(p.gate("a")).To(Equal(decide.GateOpen))
 }
 
 // A version that was released before without steps has a revision without gates.
@@ -116,7 +121,6 @@ func TestReconcileTellsATemplateThatOnlyGotGatesFromOneThatWasChangedWithoutTheW
 
 // Pods that run the version without gates, from before its steps, take no place of an evicted one.
 func TestReconcileOpensGatesOfASupersededReleaseBesidePodsThatRunTheVersionWithoutGates(t *testing.T) {
-	g := NewWithT(t)
 	objects := changedSleep("one")
 	objects[1].SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": older})
 	objects[1].SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "3"})
@@ -125,9 +129,7 @@ func TestReconcileOpensGatesOfASupersededReleaseBesidePodsThatRunTheVersionWitho
 	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
 	p := newPlane(t, append(objects, record, gatedPod("b", "running"), gatedPod("c", "running")), nil)
 	p.reconcile()
-	var pod corev1.Pod
-	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
-	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+	NewWithT(t).Expect(p.gate("a")).To(Equal(decide.GateOpen))
 }
 
 // Pods that run the version without gates, from before its steps, are replaced as those of any other version are.
@@ -144,10 +146,7 @@ func TestReconcileOpensGatesBesidePodsThatRunTheVersionWithoutGates(t *testing.T
 	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "True", Reason: "StepRunning"})
 	p := newPlane(t, append(objects, record, policy, gatedPod("b", "running"), gatedPod("c", "running")), nil)
 	p.reconcile()
-	var pod corev1.Pod
-	g := NewWithT(t)
-	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
-	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+	NewWithT(t).Expect(p.gate("a")).To(Equal(decide.GateOpen))
 }
 
 func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {

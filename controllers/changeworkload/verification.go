@@ -182,7 +182,7 @@ func (r *Reconciler) oldPods(ctx context.Context, record *appv1alpha1.ChangeWork
 	}
 	var old []corev1.Pod
 	for _, revision := range revisions {
-		if revision.Version == record.Spec.Reversion && (result.revision == nil || revision.Number >= result.revision.Number) {
+		if revision.Version == record.Spec.Reversion && (result.revision == nil || !isEarlier(revision, *result.revision)) {
 			continue
 		}
 		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, revision.Pods)
