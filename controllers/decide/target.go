@@ -159,21 +159,20 @@ func StampedRevision(revisions []Revision, version string) (stamped *Revision, u
 	if newest == oldest || oldest.Template == nil {
 		return oldest, newest != oldest
 	}
-	template := oldest.Template
+	var likeOldest *Revision
 	for i := range revisions {
 		candidate := &revisions[i]
 		if candidate.Version != version {
 			continue
 		}
 		if computed, err := candidate.Template.Version(); err == nil && computed == version {
-			template = candidate.Template
-		}
-	}
-	for i := range revisions {
-		if candidate := &revisions[i]; candidate.Version == version && template.Equal(candidate.Template) {
 			stamped = newerOf(stamped, candidate)
 		}
+		if oldest.Template.Equal(candidate.Template) {
+			likeOldest = newerOf(likeOldest, candidate)
+		}
 	}
+	stamped = cmp.Or(stamped, likeOldest)
 	return stamped, newest != stamped
 }
 
