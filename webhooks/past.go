@@ -69,12 +69,14 @@ func (r boundedReader) List(ctx context.Context, list client.ObjectList, options
 type past struct {
 	kind     workload.Kind
 	live     client.Reader
+	history  *history.Keeper
 	accounts *accounts
 }
 
 func newPast(options Options, accounts *accounts) *past {
 	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(liveReads, liveReadsBurst, options.Clock)
-	return &past{live: boundedReader{options.Live, limiter}, accounts: accounts}
+	live := boundedReader{options.Live, limiter}
+	return &past{live: live, history: &history.Keeper{Live: live}, accounts: accounts}
 }
 
 // of returns the past of workloads of one kind, whose live reads share the limit with those of all others.
@@ -187,7 +189,7 @@ func (p *past) wasVerified(ctx context.Context, known client.Object, version str
 // gateOf returns the gate label of the pods of a version, which its revision has, too: with another one they would restart. It is empty if there is
 // none, or if the revisions can't be read.
 func (p *past) gateOf(ctx context.Context, object client.Object, version string) string {
-	stamped, _, err := (&history.Keeper{Live: p.live}).Stamped(ctx, p.kind, object, version)
+	stamped, _, err := p.history.Stamped(ctx, p.kind, object, version)
 	switch {
 	case err != nil:
 		if p.accounts.allow(object.GetUID()) {
@@ -207,7 +209,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 	if known == nil || len(versions) == 0 {
 		return ""
 	}
-	contents, err := (&history.Keeper{Live: p.live}).Contents(ctx, p.kind, object)
+	contents, err := p.history.Contents(ctx, p.kind, object)
 	if err != nil {
 		if p.accounts.allow(known.GetUID()) {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to read earlier pod templates: the release is judged by its version alone",

@@ -23,14 +23,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -90,19 +88,14 @@ func (k *Keeper) ofVersion(
 	}
 	var revisions []decide.Revision
 	for i := range list.Items {
-		item, typed := &list.Items[i], layered.Layer()
+		item := &list.Items[i]
 		if !metav1.IsControlledBy(item, object) { // another workload may have the same pod template
 			continue
 		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, typed); err != nil {
-			return nil, fmt.Errorf("decoding %s %s/%s: %w", layer.Kind, item.GetNamespace(), item.GetName(), err)
+		revision, err := workload.StoredRevision(layered, item)
+		if err != nil {
+			return nil, err
 		}
-		revision, holder := layered.Revision(typed), item.Object
-		if workload.KeepsRevisions(kind) {
-			holder, _ = item.Object["data"].(map[string]any)
-		}
-		revision.Template = podtemplate.Of(holder)
-		delete(revision.Template, "$patch")
 		revisions = append(revisions, revision)
 	}
 	return revisions, nil

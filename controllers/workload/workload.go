@@ -29,9 +29,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
@@ -82,6 +84,30 @@ type Layered interface {
 	Layer() client.Object
 	// Revision returns the revision of such an object.
 	Revision(object client.Object) decide.Revision
+}
+
+// ReplicaSetRevision returns a ReplicaSet as a revision with a number.
+func ReplicaSetRevision(replicaSet *appsv1.ReplicaSet, number int64) decide.Revision {
+	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
+	return decide.Revision{
+		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
+		Number:  number,
+		Created: replicaSet.CreationTimestamp.Time,
+		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
+		Pods:    decide.PodsOf{Owner: replicaSet.UID},
+		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
+	}
+}
+
+// StoredRevision returns the revision of an untyped object of a layer, with its pod template.
+func StoredRevision(kind Layered, object *unstructured.Unstructured) (decide.Revision, error) {
+	typed := kind.Layer()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
+		return decide.Revision{}, fmt.Errorf("decoding %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+	}
+	revision := kind.Revision(typed)
+	revision.Template = podtemplate.Of(object.Object)
+	return revision, nil
 }
 
 // Pauser is a Kind whose rollouts can be paused.

@@ -17,13 +17,18 @@ limitations under the License.
 package workload_test
 
 import (
+	"maps"
+	"math"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 func TestIsBehindComparesTheObservedGeneration(t *testing.T) {
@@ -39,4 +44,44 @@ func TestIsBehindComparesTheObservedGeneration(t *testing.T) {
 	g.Expect(of(nil)).To(BeFalse(), "not every object has it")
 	g.Expect(of("two")).To(BeFalse())
 	g.Expect(workload.IsBehind(&appsv1.Deployment{})).To(BeFalse(), "those of known kinds are read otherwise")
+}
+
+func TestStoredRevision(t *testing.T) {
+	labels := map[string]any{"admission-webhook-altershield.antgroup.com/version": "v1", "altershield.defense.antgroup.com/gate": "start"}
+	template := func(directive map[string]any) map[string]any {
+		made := map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"hostname": "web"}}
+		maps.Copy(made, directive)
+		return map[string]any{"template": made}
+	}
+	meta := map[string]any{"namespace": "default", "name": "web-1", "uid": "uid-1", "labels": labels}
+	replicas := template(nil)
+	replicas["replicas"] = int64(2)
+	for name, row := range map[string]struct {
+		kind    workload.Layered
+		object  map[string]any
+		number  int64
+		healthy bool
+	}{
+		"of a ReplicaSet": {deployment.Kind{}, map[string]any{
+			"kind": "ReplicaSet", "metadata": meta, "spec": replicas, "status": map[string]any{"readyReplicas": int64(2)},
+		}, math.MaxInt64, true},
+		"of a ControllerRevision": {statefulset.Kind{}, map[string]any{
+			"kind": "ControllerRevision", "metadata": meta, "revision": int64(7), "data": map[string]any{"spec": template(map[string]any{"$patch": "replace"})},
+		}, 7, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			revision, err := workload.StoredRevision(row.kind, &unstructured.Unstructured{Object: row.object})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(revision.Version).To(Equal("v1"))
+			g.Expect(revision.Gate).To(Equal("start"))
+			g.Expect(revision.Number).To(Equal(row.number))
+			g.Expect(revision.Healthy).To(Equal(row.healthy))
+			g.Expect(revision.Template).To(Equal(podtemplate.Template{"spec": map[string]any{"hostname": "web"}}))
+
+			row.object["metadata"] = map[string]any{"namespace": "default", "name": "web-1", "labels": "none"}
+			_, err = workload.StoredRevision(row.kind, &unstructured.Unstructured{Object: row.object})
+			g.Expect(err).To(MatchError(HavePrefix("decoding " + row.object["kind"].(string) + " default/web-1: ")))
+		})
+	}
 }

@@ -46,8 +46,15 @@ func OwnedLabels() []string {
 	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished, appv1alpha1.LabelGate}
 }
 
-// Of returns the pod template of a revision, which is in spec.template.
-func Of(revision map[string]any) Template { return At(revision, "spec", "template") }
+// Of returns the pod template of a revision, which is in spec.template. The data of a ControllerRevision is a patch with it.
+func Of(revision map[string]any) Template {
+	if data, isPatch := revision["data"].(map[string]any); isPatch {
+		revision = data
+	}
+	template := At(revision, "spec", "template")
+	delete(template, "$patch")
+	return template
+}
 
 // At returns the pod template at a path of an object, which it doesn't change.
 func At(object map[string]any, path ...string) Template {

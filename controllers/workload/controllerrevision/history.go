@@ -174,7 +174,6 @@ func templateOf(revision *appsv1.ControllerRevision) (podtemplate.Template, erro
 		return nil, fmt.Errorf("decoding the data of ControllerRevision %s: %w", client.ObjectKeyFromObject(revision), err)
 	}
 	template := podtemplate.Of(patch)
-	delete(template, "$patch")
 	if len(template) == 0 {
 		return nil, fmt.Errorf("the data of ControllerRevision %s holds no pod template", client.ObjectKeyFromObject(revision))
 	}

@@ -25,12 +25,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // layer is a kind that may be between a workload and its pods. The operator caches those of the kinds that are built in.
@@ -75,15 +74,7 @@ func (layered) Revision(object client.Object) decide.Revision {
 	if !ok {
 		return decide.Revision{}
 	}
-	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
-	return decide.Revision{
-		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
-		Number:  numberOf(replicaSet),
-		Created: replicaSet.CreationTimestamp.Time,
-		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
-		Pods:    decide.PodsOf{Owner: replicaSet.UID},
-		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
-	}
+	return workload.ReplicaSetRevision(replicaSet, numberOf(replicaSet))
 }
 
 // numberOf returns the number that the controller of a ReplicaSet gave it, and raises if it goes back to its template. The annotation with it is named

@@ -29,7 +29,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -112,15 +111,7 @@ func (Kind) Revision(object client.Object) decide.Revision {
 	if !ok {
 		return decide.Revision{}
 	}
-	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
-	revision := decide.Revision{
-		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
-		Number:  math.MaxInt64, // not numbered yet: the newest
-		Created: replicaSet.CreationTimestamp.Time,
-		Gate:    replicaSet.Labels[appv1alpha1.LabelGate],
-		Pods:    decide.PodsOf{Owner: replicaSet.UID},
-		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
-	}
+	revision := workload.ReplicaSetRevision(replicaSet, math.MaxInt64) // not numbered yet: the newest
 	if number, err := strconv.ParseInt(replicaSet.Annotations[revisionAnnotation], 10, 64); err == nil {
 		revision.Number = number
 	}

@@ -30,7 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reads earlier pod templates: the cache holds none.
@@ -53,7 +53,7 @@ func (k Kind) History(ctx context.Context, live client.Reader, deployment client
 		if !metav1.IsControlledBy(&item, deployment) { // another Deployment may have the same selector
 			continue
 		}
-		revision, err := k.revision(&item)
+		revision, err := workload.StoredRevision(k, &item)
 		if err != nil {
 			return nil, err
 		}
@@ -61,17 +61,6 @@ func (k Kind) History(ctx context.Context, live client.Reader, deployment client
 		revisions = append(revisions, revision)
 	}
 	return revisions, nil
-}
-
-// revision reads an untyped ReplicaSet, with its template.
-func (k Kind) revision(item *unstructured.Unstructured) (decide.Revision, error) {
-	var replicaSet appsv1.ReplicaSet
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &replicaSet); err != nil {
-		return decide.Revision{}, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
-	}
-	revision := k.Revision(&replicaSet)
-	revision.Template = podtemplate.Of(item.Object)
-	return revision, nil
 }
 
 // Finds the ReplicaSet of an observed release, whose pods have no version label.
@@ -108,7 +97,7 @@ func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Ob
 		if metav1.GetControllerOf(&item) != nil {
 			continue
 		}
-		orphan, err := k.revision(&item)
+		orphan, err := workload.StoredRevision(k, &item)
 		if err != nil {
 			return nil, err
 		}
