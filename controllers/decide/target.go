@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -82,9 +84,21 @@ func (p Past) mayHaveRun(version string) bool {
 	return version == "" || IsVerified(p.Workloads, version) || p.failed(version)
 }
 
+// isPartial reports whether a version was superseded before its last step began. Its first pods may be ready, but nobody let it go to all of them.
+func (p Past) isPartial(version string) bool {
+	if IsVerified(p.Workloads, version) {
+		return false
+	}
+	return slices.ContainsFunc(p.Workloads, func(workload appv1alpha1.ChangeWorkload) bool {
+		paced := StoredPace(&workload)
+		return workload.Spec.Reversion == version && paced != nil && workload.Status.Pace != nil && workload.Status.Pace.Next != "" &&
+			(paced.Status == metav1.ConditionTrue || paced.Reason == appv1alpha1.ReasonSuperseded)
+	})
+}
+
 // HealthyOlder returns the newest healthy revision that is older than that of the release. It takes one whose version failed its check
-// only where there is no other, and never one whose version is refused, or which is only presumed to be healthy although its version has
-// never run. It returns nil where there is none, and where the release has no revision of its own.
+// only where there is no other, and never one whose version is refused, which had further steps, or which is only presumed to be healthy although
+// its version has never run. It returns nil where there is none, and where the release has no revision of its own.
 func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	current, unseen := StampedRevision(revisions, p.Release.Version)
 	if current == nil || unseen {
@@ -96,7 +110,7 @@ func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 		if !precedes(candidate, current) || !candidate.Healthy || RefusalOf(p.Rollbacks, candidate.Version, now) != nil {
 			continue
 		}
-		if candidate.Presumed && !p.mayHaveRun(candidate.Version) {
+		if candidate.Presumed && !p.mayHaveRun(candidate.Version) || p.isPartial(candidate.Version) {
 			continue
 		}
 		if p.failed(candidate.Version) {

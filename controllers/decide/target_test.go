@@ -90,6 +90,17 @@ func sameTemplate(revision decide.Revision) decide.Revision {
 	return revision
 }
 
+// midSteps is a release with the condition Paced and the step that would have been next.
+func midSteps(paced metav1.ConditionStatus, reason, next string) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		stored("Running", "Unknown", "Superseded")(workload)
+		workload.Status.Pace = &appv1alpha1.ReleasePace{Step: 1, Target: 1, Next: next}
+		workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{
+			Type: "Paced", Status: paced, Reason: reason, ObservedGeneration: workload.Generation,
+		})
+	}
+}
+
 func TestHealthyOlder(t *testing.T) {
 	known := func(standing workloadOption) decide.Past {
 		return decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, standing)}}
@@ -120,6 +131,12 @@ func TestHealthyOlder(t *testing.T) {
 		{"not one without pods that was released while there were no replicas", []decide.Revision{presumed("a", 6)},
 			known(stored("Success", "Unknown", "NoReplicas")), 0},
 		{"one with pods that are ready, although it was not verified", []decide.Revision{running("a", 6)}, known(stored("Running", "Unknown", "Superseded")), 6},
+		{"not one in the middle of its steps, although its first pods are ready", []decide.Revision{running("a", 6), running("z", 5)},
+			known(midSteps("True", "StepSoaking", "50%")), 5},
+		{"not one that was superseded in the middle of its steps: nobody let it go to all pods", []decide.Revision{running("a", 6)},
+			known(midSteps("False", "Superseded", "50%")), 0},
+		{"one that was superseded in its last step", []decide.Revision{running("a", 6)}, known(midSteps("False", "Superseded", "")), 6},
+		{"one that left its steps", []decide.Revision{running("a", 6)}, known(midSteps("False", "Resumed", "50%")), 6},
 		{"not one of the same version, which pods without a gate had", []decide.Revision{running("a", 5), sameTemplate(running("b", 6))}, decide.Past{}, 5},
 		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
 	} {
