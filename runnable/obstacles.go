@@ -31,8 +31,8 @@ import (
 const (
 	// obstacleTime is how long a rollback that met an obstacle is not tried again: each restart of a crashing pod would cause live reads.
 	obstacleTime = time.Minute
-	// deniedTime is how long a denied rollback is not tried again: a changed policy causes no event.
-	deniedTime = 10 * time.Minute
+	// unseenTime is how long a rollback is not tried again that met an obstacle whose end causes no event.
+	unseenTime = 10 * time.Minute
 )
 
 // obstacleLog remembers the obstacles that the present release of each workload met, so that each is reported once, and the API server
@@ -120,6 +120,17 @@ func (l *obstacleLog) backoff(workload client.ObjectKey, tried attempt, wayBack 
 		}
 	}
 	return left
+}
+
+// endsUnseen reports whether the end of an obstacle causes no event: that of a policy or webhook, or of an older ReplicaSet from before change
+// control, which the cache doesn't hold.
+func endsUnseen(obstacle rollback.ObstacleReason) bool {
+	return isDenied(obstacle) || obstacle == rollback.ObstacleNoHealthyReplicaSet
+}
+
+// isDenied reports whether a policy or webhook prevented a rollback.
+func isDenied(obstacle rollback.ObstacleReason) bool {
+	return obstacle == rollback.ObstacleDenied || obstacle == rollback.ObstacleReverted
 }
 
 // isCached reports whether an obstacle, and its end, can be seen in the cache.

@@ -123,24 +123,25 @@ func (r *Rollback) try(
 	return err == nil, 0, err
 }
 
-// stop reports an obstacle, once. A request is turned down each time, unless that is denied, too.
+// stop reports an obstacle, once. A request of a user is turned down each time, unless that is denied, too. That of a ReleasePolicy stays while its
+// rollback is denied or reverted: nobody would repeat it.
 func (r *Rollback) stop(
 	ctx context.Context, object client.Object, asked attempt, request rollback.Request, obstacle *rollback.Obstacle,
 ) (over bool, again time.Duration, err error) {
 	if obstacle.Reason == rollback.ObstacleMovedOn {
 		return true, 0, nil // its event brings the next decision
 	}
-	requested := request.Reason == appv1alpha1.RollbackRequested
-	news := requested && obstacle.Reason == rollback.ObstacleReverted // that rollback took the request away
-	if requested && !news {
+	stays := request.Reason != appv1alpha1.RollbackRequested || request.ByPolicy() && isDenied(obstacle.Reason)
+	news := !stays && obstacle.Reason == rollback.ObstacleReverted // that rollback took the request away
+	if !stays && !news {
 		if news, err = r.turnDown(ctx, object, request); err != nil && !scope.IsDenied(err) {
 			return false, 0, err
 		}
 	}
-	if !requested || err != nil {
+	if stays || err != nil {
 		news = r.obstacles.add(request.Workload, asked, obstacle.Reason, r.Clock.Now())
-		if obstacle.Reason == rollback.ObstacleDenied || obstacle.Reason == rollback.ObstacleReverted {
-			again = deniedTime
+		if endsUnseen(obstacle.Reason) {
+			again = unseenTime
 		}
 	}
 	if news {

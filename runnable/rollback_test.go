@@ -335,11 +335,11 @@ func TestRollbackRemembersWhenAContainerStoppedFirst(t *testing.T) {
 func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoHealthyReplicaSet", Message: "none is healthy"}}, stuckSleep(time.Hour)...)
-	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "nothing is asked while nothing changes")
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}), "older ReplicaSets may not be in the cache")
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: time.Minute}), "a pod crashed once more")
 	g.Expect(b.roller.requests).To(HaveLen(1))
 	b.Clock = clocktesting.NewFakePassiveClock(now.Add(time.Minute))
-	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
 	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
 	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("Deployment", "PodsNotRunning"))).To(BeEquivalentTo(1))
 	g.Expect(testutil.CollectAndCount(b.Metrics.obstacles, "altershield_rollback_obstacles_total")).NotTo(BeZero())
@@ -375,6 +375,18 @@ func TestReconcileTriesAgainLaterWhatAPolicyDenies(t *testing.T) {
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "Denied", Message: "a policy forbids it"}}, stuckSleep(time.Hour)...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
 	g.Expect(b.events()).To(HaveLen(1))
+}
+
+// A user would repeat a request that was turned down, a ReleasePolicy asks once.
+func TestReconcileTriesAgainLaterWhatAReleasePolicyAskedForAndAPolicyDenies(t *testing.T) {
+	for _, reason := range []rollback.ObstacleReason{"Denied", "Reverted"} {
+		g := NewWithT(t)
+		b := newBench(t, []error{&rollback.Obstacle{Reason: reason, Message: "a policy forbids it"}},
+			stuckSleep(time.Second, "stuck-after", "0", "rollback", "true", "rollback-by", "ReleasePolicy default/web")...)
+		g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
+		g.Expect(b.annotations(t)).To(HaveKeyWithValue("altershield.defense.antgroup.com/rollback", "true"))
+		g.Expect(b.events()).To(HaveLen(1))
+	}
 }
 
 func TestReconcileDoesNotAskWhatTheCacheKnows(t *testing.T) {

@@ -77,7 +77,7 @@ func TestReconcileTriesAgainWhenOldPodsOfASetAreReady(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoHealthyReplicaSet", Message: "none is healthy"}, nil}, stuckWeb("False")...)
 	b.Kind = statefulset.Kind{}
-	g.Expect(b.Reconcile(t.Context(), webKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.Reconcile(t.Context(), webKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
 	g.Expect(b.Reconcile(t.Context(), webKey)).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
 	var old corev1.Pod
 	g.Expect(b.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "web-0"}, &old)).To(Succeed())

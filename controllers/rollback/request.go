@@ -53,9 +53,14 @@ type Request struct {
 // countedAsPolicy is the reason in metrics of what a ReleasePolicy requested.
 const countedAsPolicy = "ReleasePolicy"
 
+// ByPolicy reports whether a ReleasePolicy requested it. Nobody would repeat the request.
+func (r Request) ByPolicy() bool {
+	return r.Reason == appv1alpha1.RollbackRequested && strings.HasPrefix(r.User, appv1alpha1.RollbackByPolicy)
+}
+
 // CountedAs returns the reason in metrics. Alerts leave out what users requested, but not what a ReleasePolicy requested.
 func (r Request) CountedAs() string {
-	if r.Reason == appv1alpha1.RollbackRequested && strings.HasPrefix(r.User, appv1alpha1.RollbackByPolicy) {
+	if r.ByPolicy() {
 		return countedAsPolicy
 	}
 	return string(r.Reason)

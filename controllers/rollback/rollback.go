@@ -143,7 +143,11 @@ func hasContentOf(kind workload.Kind, a, b client.Object) bool {
 // reverted takes back what a rollback has written besides the content, which another webhook restored, and returns the obstacle.
 func (r *Roller) reverted(ctx context.Context, request Request, scene *scene) error {
 	change := workloadpatch.Change{Annotate: map[string]string{}, Unannotate: []string{appv1alpha1.AnnotationRollbacks}}
-	for _, key := range workloadpatch.Present(scene.object, appv1alpha1.AnnotationRollbacks, corev1.LastAppliedConfigAnnotation) {
+	written := []string{appv1alpha1.AnnotationRollbacks, corev1.LastAppliedConfigAnnotation}
+	if request.ByPolicy() {
+		written = append(written, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy)
+	}
+	for _, key := range workloadpatch.Present(scene.object, written...) {
 		change.Annotate[key] = scene.object.GetAnnotations()[key]
 	}
 	if change.Annotate[appv1alpha1.AnnotationRollbacks] != "" {

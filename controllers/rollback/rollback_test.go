@@ -553,17 +553,24 @@ func TestRollBackReturnsAnObstacleWhereAPolicyDeniesTheTemplate(t *testing.T) {
 func TestRollBackReturnsAnObstacleWhereAWebhookRestoresTheTemplate(t *testing.T) {
 	before := `[{"version":"z","release":1,"to":"y","toRelease":1,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z"}]`
 	applied := `{"spec":{"template":{"metadata":{"labels":{"app":"sleep"}},"spec":{"containers":[{"name":"sleep","image":"bad"}]}}}}`
+	byPolicy := request("Requested", "")
+	byPolicy.Annotation, byPolicy.User = "true", "ReleasePolicy default/web"
 	for _, row := range []struct {
 		name   string
 		object *unstructured.Unstructured
 		undone string
+		asked  rollback.Request
 	}{
-		{"of a first rollback", sleep(), `{"op":"remove","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks"}`},
+		{"of a first rollback", sleep(), `{"op":"remove","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks"}`, request("PodsFailed", "")},
 		{"of a later one", sleep(annotation("rollbacks", before)),
-			`{"op":"add","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks","value":"` + strings.ReplaceAll(before, `"`, `\"`) + `"}`},
+			`{"op":"add","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollbacks","value":"` + strings.ReplaceAll(before, `"`, `\"`) + `"}`,
+			request("PodsFailed", "")},
 		{"of one that was applied", sleep(func(object *unstructured.Unstructured) {
 			object.SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "2", "kubectl.kubernetes.io/last-applied-configuration": applied})
-		}), `{"op":"add","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration","value":"` + strings.ReplaceAll(applied, `"`, `\"`) + `"}`},
+		}), `{"op":"add","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration","value":"` + strings.ReplaceAll(applied, `"`, `\"`) + `"}`,
+			request("PodsFailed", "")},
+		{"of one that a ReleasePolicy requested", sleep(annotation("rollback", "true"), annotation("rollback-by", "ReleasePolicy default/web")),
+			`{"op":"add","path":"/metadata/annotations/altershield.defense.antgroup.com~1rollback","value":"true"}`, byPolicy},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -576,7 +583,7 @@ func TestRollBackReturnsAnObstacleWhereAWebhookRestoresTheTemplate(t *testing.T)
 					return kube.Get(ctx, client.ObjectKeyFromObject(object), object) // with the template as it was
 				},
 			})
-			_, err := b.RollBack(t.Context(), request("PodsFailed", ""))
+			_, err := b.RollBack(t.Context(), row.asked)
 			var obstacle *rollback.Obstacle
 			g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
 			g.Expect(obstacle.Reason).To(BeEquivalentTo("Reverted"))
