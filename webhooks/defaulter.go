@@ -166,7 +166,7 @@ func (d *defaulter) release(ctx context.Context, request admission.Request, know
 		return d.unversioned(request, err)
 	}
 	version := named.version
-	verified := d.past.wasVerified(ctx, known, version)
+	verified := d.past.wasVerified(ctx, known, old, version)
 	if by.isOperator || verified {
 		before.gate = d.past.gateOf(ctx, old.object, version)
 	}

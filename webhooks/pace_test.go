@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -768,6 +770,23 @@ func TestDefaulterKeepsTheGateOfAVerifiedVersion(t *testing.T) {
 			})
 		}
 	}
+}
+
+// In an incident the API server may be slow: steps must not hold up the way out.
+func TestDefaulterTrustsTheCacheWhereItCanNotReadWhetherAVersionWasVerified(t *testing.T) {
+	g := NewWithT(t)
+	defaulter := verifiedDefaulter(t, []client.Object{careful(), gate()})
+	defaulter.past.live = readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("timeout")
+	}})
+	back := func(edits ...edit) admission.Request {
+		return requestOf(t, deployment(t, append(edits, stamped(versionOf123, "2"))...), deployment(t, append(edits, stamped(versionOf123, "2"), repaired)...))
+	}
+	response := defaulter.Handle(t.Context(), back())
+	g.Expect(annotationSet(operations(response.Patches), pacedKey)).To(BeEmpty())
+	g.Expect(response.Warnings).To(Equal([]string{"deployment sleep is not paced: its version was verified before"}))
+	response = defaulter.Handle(t.Context(), back(suspended))
+	g.Expect(response.Result.Message).To(ContainSubstring("timeout"), "a suspended one is read, or refused")
 }
 
 func TestDefaulterKeepsTheGateOfAnExport(t *testing.T) {

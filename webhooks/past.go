@@ -47,7 +47,7 @@ const (
 	liveTimeout               = 2 * time.Second
 )
 
-var errTooManyReads = errors.New("too many live reads at once")
+var errTooManyReads = errors.New("too many live reads at once: try again in a second")
 
 // boundedReader reads from the API server at a limited rate: any caller who reaches the port can cause these reads.
 type boundedReader struct {
@@ -175,15 +175,18 @@ func (p *past) isVerified(ctx context.Context, known client.Object, version stri
 	return decide.IsVerified(workloads, version), nil
 }
 
-// wasVerified reports whether a version of a workload was verified, as isVerified does where the cache shows so. It reports false if that
-// can't be read.
-func (p *past) wasVerified(ctx context.Context, known client.Object, version string) bool {
+// wasVerified reports whether a version of a workload was verified, as isVerified does where the cache shows so. If that can't be read, it trusts the
+// cache, unless the workload is suspended: steps would hold up the way out of an incident, and the pods are checked in any case.
+func (p *past) wasVerified(ctx context.Context, known client.Object, old marks, version string) bool {
 	workloads, err := p.workloads(ctx, known)
 	if err != nil || !decide.IsVerified(workloads, version) {
 		return false
 	}
 	verified, err := p.isVerified(ctx, known, version)
-	return err == nil && verified
+	if err != nil {
+		return !old.suspended()
+	}
+	return verified
 }
 
 // gateOf returns the gate label of the pods of a version, which its revision has, too: with another one they would restart. It is empty if there is

@@ -313,7 +313,7 @@ func TestBoundedReaderReadsNotTooOftenAndNotForLong(t *testing.T) {
 	for range 200 {
 		g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
 	}
-	g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads at once"))
+	g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads at once: try again in a second"))
 	clock.SetTime(now.Add(time.Second))
 	g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
 	g.Expect(deadlines).To(Equal(201))
