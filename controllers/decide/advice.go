@@ -23,6 +23,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -38,7 +40,7 @@ func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version s
 			advice = append(advice, fmt.Sprintf("%s (see: kubectl describe changeworkload -n %s %s)",
 				failure, workload.Namespace, workload.Name))
 		case workload.Spec.Reversion == version:
-			advice = append(advice, fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", version))
+			advice = append(advice, suspendedUntil(workload))
 		}
 	}
 	advice = append(advice, fmt.Sprintf("to let a repair through, set the label %s=%s on the %s in the same update",
@@ -50,6 +52,17 @@ func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version s
 		advice = append(advice, "going back to a verified version needs no label: "+strings.Join(verified, ", "))
 	}
 	return advice
+}
+
+// suspendedUntil says what ends the suspension of a workload whose present release hasn't failed.
+func suspendedUntil(present *appv1alpha1.ChangeWorkload) string {
+	verified := meta.FindStatusCondition(present.Status.Conditions, appv1alpha1.ConditionVerified)
+	if verified != nil && slices.Contains([]string{
+		appv1alpha1.ReasonNoReplicas, appv1alpha1.ReasonTemplateUnstamped, appv1alpha1.ReasonTemplateUnseen, appv1alpha1.ReasonOrderRefused,
+	}, verified.Reason) {
+		return fmt.Sprintf("release %s is not checked: %s; the suspension is lifted when a release succeeds", present.Spec.Reversion, verified.Message)
+	}
+	return fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", present.Spec.Reversion)
 }
 
 // maxWarned is how many checks that only warn are named to the author of the next release.

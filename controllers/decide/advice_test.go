@@ -52,6 +52,12 @@ func TestDenialAdvice(t *testing.T) {
 		{"has the repair that is being checked",
 			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Running", "Unknown", "Verifying"))}, repair,
 			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is being checked; the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"has a repair that is not checked",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Failed", "Unknown", "OrderRefused"), func(workload *appv1alpha1.ChangeWorkload) {
+				workload.Status.Conditions[0].Message = "AlterShield Server refused the change order"
+			})}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is not checked: AlterShield Server refused the change order; " +
+				"the suspension is lifted when a release succeeds", seeSleep, bypass}},
 		{"leaves out versions that are neither failed, current nor verified",
 			[]appv1alpha1.ChangeWorkload{other(version, 2, failing), other(older, 1, stored("Running", "Unknown", "Superseded"))}, version,
 			[]string{seeSleep, bypass}},
