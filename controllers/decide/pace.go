@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -157,12 +158,12 @@ func (d *Decision) awaitPace(
 	case reason != "":
 		pace.end(reason, message)
 	case pace.PolicyUntil != nil:
-		pace.Deadline, pace.Target = nil, min(pace.Target, max(seen.Desired, 1))
+		pace.Deadline, pace.Target, pace.Desired = nil, min(pace.Target, max(seen.Desired, 1)), min(pace.basis(), seen.Desired)
 		pace.wait(appv1alpha1.ReasonPaceOnHold, seen.awaitedPolicy(status))
 	default:
 		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
 		pace.meetGoOn()
-		pace.Step = reachedStep(pace.steps(), pace.Step, pace.Target, status.Counts.Desired)
+		pace.Step = reachedStep(pace.steps(), pace.Step, pace.Target, pace.basis())
 		pace.aim()
 		switch {
 		case len(tally.failed) > 0 || seen.Fault != "":
@@ -177,10 +178,13 @@ func (d *Decision) awaitPace(
 	d.Ask, d.moved = pace.ask, pace.moved
 }
 
+// basis returns the number of desired pods from which the target was computed. Earlier builds of v0.2 didn't store it.
+func (p *pacing) basis() int32 { return cmp.Or(p.Desired, p.status.Counts.Desired) }
+
 // aim sets the target by the pods that are desired now. Additional pods get a full deadline.
 func (p *pacing) aim() {
 	steps, before := p.steps(), p.Target
-	p.Target = 0
+	p.Target, p.Desired = 0, p.seen.Desired
 	if p.Step > 0 {
 		p.Target = targetOf(steps, p.Step, p.seen.Desired)
 	}

@@ -610,6 +610,22 @@ func TestDecideWaitsForAPolicyThatIsGone(t *testing.T) {
 		decision := decide.Decide(newWorkload(at), see(3, inSteps("Gates"), gone), now)
 		NewWithT(t).Expect(decision.Status.Pace.Target).To(BeEquivalentTo(3))
 	})
+	for name, meanwhile := range map[string][]int32{"up": {40}, "down and up": {3, 20}} {
+		t.Run("and stays at its step if it is scaled meanwhile: "+name, func(t *testing.T) {
+			s := &story{t: t, workload: newWorkload(atStep(2, 5, "StepRunning")), seen: see(20, inSteps("Gates")), now: now}
+			s.decide()
+			policy := s.seen.Pace.Policy
+			gone(&s.seen)
+			for _, desired := range meanwhile {
+				s.seen.Desired = desired
+				s.decide()
+			}
+			s.seen.Pace.Policy = policy
+			s.decide()
+			NewWithT(t).Expect(s.workload.Status.Pace).To(And(
+				HaveField("Step", BeEquivalentTo(2)), HaveField("Target", BeEquivalentTo((meanwhile[len(meanwhile)-1]+3)/4))))
+		})
+	}
 	t.Run("and follows the rule of a changed policy if it is back with other steps", func(t *testing.T) {
 		record := newWorkload(atStep(2, 5, "OnHold", policyUntil(now.Add(time.Second))))
 		record.Status.Counts.Desired = 20

@@ -160,6 +160,9 @@ type ReleasePace struct {
 	// target is the number of pods that may run the release.
 	// +optional
 	Target int32 `json:"target"`
+	// desired is the number of desired pods from which target was computed. While no ReleasePolicy selects the workload, target stays.
+	// +optional
+	Desired int32 `json:"desired,omitempty"`
 	// next is the next step, such as 25%; absent at the last one.
 	// +optional
 	Next string `json:"next,omitempty"`
