@@ -20,10 +20,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // attributes shield a child from the terminal's signals, so that Ctrl-C reaches only the command, which then stops its
@@ -77,54 +78,19 @@ func lookEnding(pid int, program string) state {
 	return ending
 }
 
-// ticksPerSecond is the unit of process times on Linux, the same on every architecture that Go supports.
-const ticksPerSecond = 100
+// tick is the unit of process times on Linux, the same on every architecture that Go supports.
+const tick = time.Second / 100
 
 // readUsage reads the resource usage of a process since its start.
 func readUsage(pid int) (Usage, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return Usage{}, err
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	stat, err := process.Stat()
 	if err != nil {
 		return Usage{}, err
 	}
-	return parseUsage(string(stat), string(status))
-}
-
-// parseUsage parses the files stat and status of a process in /proc.
-func parseUsage(stat, status string) (Usage, error) {
-	// The name, in parentheses, may contain spaces; the times are the 12th and the 13th field after it.
-	_, rest, _ := strings.Cut(stat, ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return Usage{}, fmt.Errorf("the process's stat has %d fields", len(fields))
-	}
-	var usage Usage
-	for _, field := range fields[11:13] {
-		ticks, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return Usage{}, fmt.Errorf("the process's stat: %w", err)
-		}
-		usage.CPU += time.Duration(ticks) * time.Second / ticksPerSecond
-	}
-	for line := range strings.Lines(status) {
-		name, value, _ := strings.Cut(line, ":")
-		var target *int64
-		switch name {
-		case "VmRSS":
-			target = &usage.Memory
-		case "VmHWM":
-			target = &usage.Peak
-		default:
-			continue
-		}
-		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		if err != nil {
-			return Usage{}, fmt.Errorf("the process's status, %s: %w", name, err)
-		}
-		*target = kilobytes << 10
-	}
-	return usage, nil
+	status, err := process.NewStatus()
+	return Usage{CPU: time.Duration(stat.UTime+stat.STime) * tick, Memory: int64(status.VmRSS), Peak: int64(status.VmHWM)}, err
 }

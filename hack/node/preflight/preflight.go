@@ -27,8 +27,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // Facts are the relevant facts about a machine and the user.
@@ -79,26 +80,17 @@ func Look() (Facts, error) {
 	if facts.OS != "linux" {
 		return facts, nil
 	}
-	status, err := os.ReadFile("/proc/self/status")
+	self, err := procfs.Self()
 	if err != nil {
 		return facts, fmt.Errorf("read the capabilities: %w", err)
 	}
-	if facts.Capabilities, err = effective(status); err != nil {
-		return facts, err
+	status, err := self.NewStatus()
+	if err != nil {
+		return facts, fmt.Errorf("read the capabilities: %w", err)
 	}
+	facts.Capabilities = status.CapEff
 	facts.Packages = missingPackages(exec.LookPath)
 	return facts, nil
-}
-
-// effective returns the effective capabilities in the status of a process.
-func effective(status []byte) (uint64, error) {
-	_, rest, _ := bytes.Cut(status, []byte("\nCapEff:"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	capabilities, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("read the capabilities: %w", err)
-	}
-	return capabilities, nil
 }
 
 // Programs of Debian packages.

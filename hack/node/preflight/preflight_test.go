@@ -50,14 +50,6 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestEffectiveCapabilities(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(effective([]byte("Name:\tnode\nCapPrm:\t0000000000000001\nCapEff:\t00000000a80425fb\nCapBnd:\t0000000000000002\n"))).
-		To(BeEquivalentTo(0xa80425fb))
-	_, err := effective([]byte("Name:\tnode\n"))
-	g.Expect(err).To(HaveOccurred())
-}
-
 func TestMissingPackages(t *testing.T) {
 	g := NewWithT(t)
 	with := func(programs ...string) func(string) (string, error) {
