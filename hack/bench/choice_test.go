@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -54,36 +55,19 @@ func TestRunEachReportsWhatCommandsTakeAndPrint(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("exit status 1")))
 }
 
-func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
+func TestParseSetups(t *testing.T) {
 	g := NewWithT(t)
-	setups, err := parseSetups("1,server-10")
-	g.Expect(err).NotTo(HaveOccurred())
-	unlabelled, err := parseSetups("unlabelled-10,server-unlabelled-10")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(unlabelled).To(Equal([]setup{{batch: 10, options: []string{"label off"}}, {batch: 10, options: []string{"server", "label off"}}}))
-	g.Expect(unlabelled[1].String()).To(Equal("batches of 10, server, label off"))
-	checked, err := parseSetups("unchecked-1,server-paced-10")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(checked).To(Equal([]setup{{batch: 1, options: []string{"unchecked"}}, {batch: 10, options: []string{"server", "paced"}}}))
-	g.Expect(checked[1].String()).To(Equal("batches of 10, server, paced"))
-	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, options: []string{"server"}}}))
-	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
-	g.Expect(setup{}.String()).To(Equal("native"))
-	var both []string
-	for _, s := range withOther(setups) {
-		both = append(both, s.String())
+	for text, want := range map[string]string{
+		"1,server-10":                         "[batches of 1 batches of 10, server]",
+		"unlabelled-10,server-unlabelled-100": "[batches of 10, label off batches of 100, server, label off]",
+		"unchecked-1,server-paced-10":         "[batches of 1, unchecked batches of 10, server, paced]",
+	} {
+		setups, err := parseSetups(text)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(fmt.Sprint(setups)).To(Equal(want))
 	}
-	g.Expect(both).To(Equal([]string{"batches of 1", "batches of 10, server", "batches of 1, other manager", "batches of 10, server, other manager"}))
 	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1-server", "1,,2", "paced-", "calm-1", "-1"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)
 	}
-}
-
-func TestModelInReadsTheMachineFromItsKernel(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(modelIn("processor\t: 0\nmodel name\t: A B: C\n", "?")).To(Equal("A B: C"))
-	g.Expect(modelIn("processor\t: 0\n", "?")).To(Equal("?"))
-	description, _ := thisMachine()
-	g.Expect(description).To(MatchRegexp(`^[1-9]\d* x .+, .+/.+, go`))
 }

@@ -179,15 +179,9 @@ func thisMachine() (description string, load float64) {
 	}
 	model := "processor"
 	if content, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		model = modelIn(string(content), model)
+		if found := regexp.MustCompile(`(?m)^model name\s*: (.*)$`).FindSubmatch(content); found != nil {
+			model = string(found[1])
+		}
 	}
 	return fmt.Sprintf("%d x %s, %s/%s, %s", runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version()), load
-}
-
-// modelIn returns the model of a processor in the kernel's description.
-func modelIn(description, otherwise string) string {
-	if found := regexp.MustCompile(`(?m)^model name\s*: (.*)$`).FindStringSubmatch(description); found != nil {
-		return found[1]
-	}
-	return otherwise
 }

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -185,79 +184,6 @@ func TestReturnsReachFromTheDeadlineToTheTemplateBefore(t *testing.T) {
 	g.Expect(seen.saw(deployment("cart", nil), created.Add(time.Minute))).To(BeFalse(), "its status changes")
 	g.Expect(seen.saw(deployment("till", nil), created.Add(11*time.Second))).To(BeTrue())
 	g.Expect(seen.delays).To(Equal(map[string]float64{"cart": 20, "till": 1000}))
-}
-
-func TestReconcilesAreCountedByController(t *testing.T) {
-	g := NewWithT(t)
-	metric := func(controller, result string, count float64) *dto.Metric {
-		return &dto.Metric{
-			Label:   []*dto.LabelPair{{Name: ptr.To("controller"), Value: &controller}, {Name: ptr.To("result"), Value: &result}},
-			Counter: &dto.Counter{Value: &count},
-		}
-	}
-	g.Expect(reconciles(map[string]*dto.MetricFamily{"controller_runtime_reconcile_total": {Metric: []*dto.Metric{
-		metric("pod", "success", 3), metric("pod", "error", 1), metric("changepod", "success", 2),
-	}}})).To(Equal(map[string]float64{"pod": 4, "changepod": 2}))
-}
-
-func TestMetersSinceAnEarlierReadingKeepThePeak(t *testing.T) {
-	g := NewWithT(t)
-	before := meters{used: process.Usage{CPU: 2, Peak: 5}, plane: 1, reconciles: map[string]float64{"pod": 3}}
-	now := meters{used: process.Usage{CPU: 9, Peak: 8}, plane: 1.5, reconciles: map[string]float64{"pod": 10, "changepod": 1}}
-	g.Expect(now.since(before)).To(Equal(meters{used: process.Usage{CPU: 7, Peak: 8}, plane: 0.5, reconciles: map[string]float64{"pod": 7, "changepod": 1}}))
-}
-
-func TestParseHeapReadsTheEndOfAProfile(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(parseHeap("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n")).To(Equal(1234.0))
-	_, err := parseHeap("heap profile\n")
-	g.Expect(err).To(MatchError("the heap profile has no HeapAlloc"))
-}
-
-func TestMeanOfTheCallsOfWebhooks(t *testing.T) {
-	g := NewWithT(t)
-	histogram := func(webhook string, seconds float64, calls uint64) *dto.Metric {
-		return &dto.Metric{
-			Label:     []*dto.LabelPair{{Name: ptr.To("webhook"), Value: &webhook}},
-			Histogram: &dto.Histogram{SampleSum: &seconds, SampleCount: &calls},
-		}
-	}
-	family := &dto.MetricFamily{Metric: []*dto.Metric{histogram("/mutate-kind", 2, 100), histogram("/validate-kind", 0.5, 150), histogram("/other", 9, 1)}}
-	g.Expect(meanOf(family, []string{"/mutate-kind", "/validate-kind"})).To(Equal(10.0))
-	g.Expect(meanOf(family, []string{"/nobody"})).To(BeZero(), "there was none")
-}
-
-func TestSummarizeGivesTheMedianAndTheSpread(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(summarize([]float64{9, 1, 4})).To(Equal(Summary{Median: 4, Low: 1, High: 9, Count: 3}))
-	g.Expect(summarize([]float64{1, 2})).To(Equal(Summary{Median: 1.5, Low: 1, High: 2, Count: 2}))
-	g.Expect(summarize(nil)).To(Equal(Summary{}))
-}
-
-func TestPercentileLiesBetweenTheNearestValues(t *testing.T) {
-	g := NewWithT(t)
-	values := make([]float64, 101)
-	for i := range values {
-		values[100-i] = float64(i)
-	}
-	g.Expect(percentile(values, 99)).To(BeNumerically("~", 99, 1e-9))
-	g.Expect(percentile([]float64{10, 20}, 25)).To(Equal(12.5))
-	g.Expect(percentile([]float64{7}, 99)).To(Equal(7.0))
-	g.Expect(percentile(nil, 50)).To(BeZero())
-	g.Expect(values[0]).To(Equal(100.0), "the values stay in their order")
-}
-
-func TestRatioIsThatOfTheMediansAndItsSpreadThatOfTheRounds(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(ratio([]float64{12, 30, 22}, []float64{10, 20, 20})).To(Equal(Summary{Median: 1.1, Low: 1.1, High: 1.5, Count: 3}))
-	g.Expect(ratio([]float64{1}, nil)).To(Equal(Summary{}))
-	g.Expect(ratio([]float64{1}, []float64{0})).To(Equal(Summary{}))
-}
-
-func TestTurnRunsForthInOneRoundAndBackInTheNext(t *testing.T) {
-	for round, want := range [][]int{{0, 1, 2}, {2, 1, 0}, {0, 1, 2}} {
-		NewWithT(t).Expect([]int{turn(0, 3, round), turn(1, 3, round), turn(2, 3, round)}).To(Equal(want))
-	}
 }
 
 func request(verb, namespace, resource, subresource string, code int32) auditv1.Event {
