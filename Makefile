@@ -243,14 +243,6 @@ check-alerts: ## Check and test the alert rules with promtool, built from its pi
 	cd hack/tools/promtool && CGO_ENABLED=0 go build -tags remove_all_sd -o ../../../bin/promtool github.com/prometheus/prometheus/cmd/promtool
 	cd hack/tools/promtool && CGO_ENABLED=0 go test -count=1 ./...
 
-# Python's packages stay outside the work tree.
-STATISTICS_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/altershield-operator/statistics-venv
-.PHONY: check-statistics
-check-statistics: ## Compare the statistics with those of savvi and scipy, installed by pip; needs Python 3.11 or later.
-	@test -x "$(STATISTICS_VENV)/bin/python" || python3 -m venv "$(STATISTICS_VENV)"
-	@"$(STATISTICS_VENV)/bin/pip" install --quiet --disable-pip-version-check -r hack/statistics/requirements.txt
-	@findings=$$(CGO_ENABLED=0 go run ./hack/statistics) && echo "$$findings" | "$(STATISTICS_VENV)/bin/python" hack/statistics/check.py
-
 .PHONY: judge
 judge: ## Judge 120 bad and 120 good releases, as series in a real Prometheus, and print how well that went: docs/metrics.md.
 	@CGO_ENABLED=0 go run ./hack/judge
