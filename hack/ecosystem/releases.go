@@ -53,20 +53,15 @@ func (s *stage) release(ctx context.Context, note string) error {
 		return fmt.Errorf("release %q has no version: %v", note, deployment.Spec.Template.ObjectMeta)
 	}
 	return lab.Until(ctx, patience, fmt.Sprintf("release %q to be verified", note), func(ctx context.Context) error {
-		records := &appv1alpha1.ChangeWorkloadList{}
-		if err := s.lab.Kube.List(ctx, records, client.InNamespace(shop)); err != nil {
-			return err
+		record, err := s.lab.NewestRecord(ctx, deployment)
+		if err != nil {
+			return errors.Join(s.lab.Ended(), err)
 		}
-		for _, record := range records.Items {
-			if record.Spec.Reversion == version && metav1.IsControlledBy(&record, deployment) {
-				if record.Status.Status != appv1alpha1.ChangeWorkloadSuccess {
-					return fmt.Errorf("its record is %s", record.Status.Status)
-				}
-				s.tell("operator", "release %d (%s) is admitted, stamped and verified", record.Spec.Release, note)
-				return nil
-			}
+		if record.Spec.Reversion != version || record.Status.Status != appv1alpha1.ChangeWorkloadSuccess {
+			return errors.Join(s.lab.Ended(), fmt.Errorf("the newest record is of version %s, and %s", record.Spec.Reversion, record.Status.Status))
 		}
-		return errors.Join(s.lab.Ended(), errors.New("it has no record"))
+		s.tell("operator", "release %d (%s) is admitted, stamped and verified", record.Spec.Release, note)
+		return nil
 	})
 }
 

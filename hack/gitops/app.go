@@ -27,7 +27,6 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -46,8 +45,8 @@ const (
 type app struct {
 	*stage
 	scene
+	lab.Workload
 	tool     tool
-	kind     schema.GroupVersionKind
 	versions []version
 	story    strings.Builder
 }
@@ -111,7 +110,7 @@ func (a *app) begin(ctx context.Context) error {
 	if err := json.Unmarshal(workload, object); err != nil {
 		return err
 	}
-	a.kind = object.GroupVersionKind()
+	a.Workload = lab.Workload{Lab: a.lab, Kind: object.GroupVersionKind(), ObjectKey: client.ObjectKey{Namespace: namespace, Name: a.name}, Patience: patience}
 	if err := a.tool.begin(ctx); err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func (a *app) begin(ctx context.Context) error {
 }
 
 func (a *app) named(template string) string {
-	return strings.NewReplacer("NAME", a.name, "KIND", a.kind.Kind).Replace(template)
+	return strings.NewReplacer("NAME", a.name, "KIND", a.Kind.Kind).Replace(template)
 }
 
 func (a *app) newest() version { return a.versions[len(a.versions)-1] }
@@ -173,28 +172,14 @@ func (a *app) shows(ctx context.Context, ok bool, says string) error {
 	return errors.Join(err, failure)
 }
 
-// workload returns the workload as it is now.
-func (a *app) workload(ctx context.Context) (*unstructured.Unstructured, error) {
-	return a.lab.Object(ctx, a.kind, namespace, a.name)
-}
-
 // configured checks whether the ConfigMap is that of the newest version.
 func (a *app) configured(ctx context.Context, want bool) error {
 	config := &corev1.ConfigMap{}
-	if err := a.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: a.name}, config); err != nil {
+	if err := a.lab.Kube.Get(ctx, a.ObjectKey, config); err != nil {
 		return err
 	}
 	if got := config.Data["note"] == a.newest().note; got != want {
 		return fmt.Errorf("the ConfigMap beside it has the note %q, that of the newest version is %q", config.Data["note"], a.newest().note)
 	}
 	return nil
-}
-
-// record returns the record of the newest release.
-func (a *app) record(ctx context.Context) (*appv1alpha1.ChangeWorkload, error) {
-	workload, err := a.workload(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return a.lab.NewestRecord(ctx, workload)
 }

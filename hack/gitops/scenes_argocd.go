@@ -23,9 +23,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -119,11 +116,8 @@ func compared() []step {
 func builtin(health string) step {
 	return func(a *app, ctx context.Context) error {
 		of := a.tool.(*application)
-		return lab.Until(ctx, patience, "the health without the documented checks: "+health, func(ctx context.Context) error {
-			workload, err := a.workload(ctx)
-			if err == nil {
-				err = of.assess(ctx, workload, a.argoCD.bare, health)
-			}
+		return a.Awaits(ctx, "the health without the documented checks: "+health, func(ctx context.Context, now lab.Seen) error {
+			err := of.assess(ctx, now.Unstructured, a.argoCD.bare, health)
 			if err == nil {
 				a.tell("argocd", "without the health checks: %s", health)
 			}
@@ -151,21 +145,13 @@ func hidden(a *app, ctx context.Context) error {
 // rollBack asks the operator for a rollback.
 func rollBack(a *app, ctx context.Context) error {
 	a.tell("user", "kubectl annotate ... rollback=true")
-	return a.patch(ctx, namespace, a.kind, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/rollback":"true"}}}`)
+	return a.Patch(ctx, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/rollback":"true"}}}`)
 }
 
 // sync asks Argo CD for a sync, as argocd app sync does.
 func sync(a *app, ctx context.Context) error {
 	a.tell("user", "argocd app sync")
-	return a.patch(ctx, argoSystem, applicationKind(), `{"operation":{"initiatedBy":{"username":"admin"},"sync":{"prune":true}}}`)
-}
-
-func (a *app) patch(ctx context.Context, in string, kind schema.GroupVersionKind, patch string) error {
-	object, err := a.lab.Object(ctx, kind, in, a.name)
-	if err != nil {
-		return err
-	}
-	return a.lab.Kube.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
+	return a.lab.Patch(ctx, applicationKind(), argoSystem, a.name, `{"operation":{"initiatedBy":{"username":"admin"},"sync":{"prune":true}}}`)
 }
 
 // pruned removes the workload from Git, and waits until Argo CD has deleted it.
@@ -176,7 +162,7 @@ func pruned(a *app, ctx context.Context) error {
 		return err
 	}
 	return lab.Until(ctx, patience, "no workload", func(ctx context.Context) error {
-		_, err := a.workload(ctx)
+		_, err := a.Present(ctx)
 		if apierrors.IsNotFound(err) {
 			a.tell("argocd", "deletes it")
 			return nil

@@ -83,7 +83,7 @@ func again(a *app, ctx context.Context) error {
 
 // bad makes the check of the next pod fail, failed an object without pods.
 func bad(a *app, _ context.Context) error {
-	if a.kind.Kind == "KubernetesCluster" {
+	if a.Kind.Kind == "KubernetesCluster" {
 		return nil
 	}
 	a.lab.Server.AddRule(altershield.Rule{
@@ -95,12 +95,8 @@ func bad(a *app, _ context.Context) error {
 
 // judged fails a pod by hand. A check that fails may hold the rollout before the tool has seen its end.
 func judged(a *app, ctx context.Context) error {
-	record, err := a.record(ctx)
-	if err != nil {
-		return err
-	}
 	a.tell("user", "fails the first batch")
-	return lab.JudgeBatch(ctx, a.lab.Kube, record, 1, appv1alpha1.VerdictUnpass, "by hand")
+	return a.Judge(ctx, appv1alpha1.VerdictUnpass)
 }
 
 func failed(a *app, ctx context.Context) error { return a.phase(ctx, "Failed") }
@@ -110,10 +106,10 @@ func passes(a *app, ctx context.Context) error { return a.phase(ctx, "Running") 
 
 // phase sets the phase of a KubernetesCluster. It has to be newer than the release, whose time has whole seconds.
 func (a *app) phase(ctx context.Context, phase string) error {
-	if a.kind.Kind != "KubernetesCluster" {
+	if a.Kind.Kind != "KubernetesCluster" {
 		return nil
 	}
-	cluster, err := a.workload(ctx)
+	cluster, err := a.Present(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,11 +121,8 @@ func (a *app) phase(ctx context.Context, phase string) error {
 // release waits until the newest release has this number, status and, unless it is empty, reason.
 func release(number int64, status appv1alpha1.ChangeWorkloadPhase, reason string) step {
 	return func(a *app, ctx context.Context) error {
-		return lab.Until(ctx, patience, fmt.Sprintf("release %d with the status %s %s", number, status, reason), func(ctx context.Context) error {
-			record, err := a.record(ctx)
-			if err != nil {
-				return err
-			}
+		return a.Awaits(ctx, fmt.Sprintf("release %d with the status %s %s", number, status, reason), func(ctx context.Context, now lab.Seen) (err error) {
+			record := now.Record
 			verified := verdict(record, appv1alpha1.ConditionVerified)
 			said := fmt.Sprintf("release %d: %s %s: %s", record.Spec.Release, record.Status.Status, verified.Reason, verified.Message)
 			if record.Spec.Release != number || record.Status.Status != status || reason != "" && verified.Reason != reason {
@@ -152,12 +145,8 @@ func verdict(record *appv1alpha1.ChangeWorkload, name string) metav1.Condition {
 
 // awaiting waits until a release in steps waits for an approval.
 func awaiting(a *app, ctx context.Context) error {
-	return lab.Until(ctx, patience, "a step that waits for an approval", func(ctx context.Context) error {
-		record, err := a.record(ctx)
-		if err != nil {
-			return err
-		}
-		pace := verdict(record, "Paced")
+	return a.Awaits(ctx, "a step that waits for an approval", func(_ context.Context, now lab.Seen) error {
+		pace := verdict(now.Record, "Paced")
 		if pace.Reason != "AwaitingApproval" {
 			return fmt.Errorf("it is %s: %s", pace.Reason, pace.Message)
 		}
@@ -167,17 +156,12 @@ func awaiting(a *app, ctx context.Context) error {
 }
 
 func approve(a *app, ctx context.Context) error {
-	record, err := a.record(ctx)
+	now, err := a.Now(ctx)
 	if err != nil {
 		return err
 	}
 	a.tell("user", "approves")
-	return a.apply(ctx, fmt.Appendf(nil, `
-apiVersion: app.ops.cloud.alipay.com/v1alpha1
-kind: ChangeApproval
-metadata: {name: %[1]s, namespace: %[2]s}
-spec: {workload: {kind: %[3]s.apps, name: %[1]s}, version: %[4]s, release: %[5]d}
-`, a.name, namespace, a.kind.Kind, record.Spec.Reversion, record.Spec.Release))
+	return a.lab.Kube.Create(ctx, lab.Approval(now.Record, a.Kind.GroupKind(), appv1alpha1.DecisionApprove))
 }
 
 // still waits until nothing changes while the newest version is applied several times, neither the workload nor what the tool shows. Where the
@@ -193,7 +177,7 @@ func still(a *app, ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		workload, err := a.workload(ctx)
+		workload, err := a.Present(ctx)
 		if err != nil {
 			return err
 		}
@@ -218,20 +202,17 @@ func still(a *app, ctx context.Context) error {
 // young waits until so many pods are of the newest release, without those behind a gate.
 func young(least, most int) step {
 	return func(a *app, ctx context.Context) error {
-		return lab.Until(ctx, patience, fmt.Sprintf("%d to %d new pods", least, most), func(ctx context.Context) error {
-			record, err := a.record(ctx)
-			if err != nil {
-				return err
-			}
-			pods, ofRelease := &corev1.PodList{}, client.MatchingLabels{"app": a.name, appv1alpha1.LabelVersion: record.Spec.Reversion}
+		return a.Awaits(ctx, fmt.Sprintf("%d to %d new pods", least, most), func(ctx context.Context, now lab.Seen) error {
+			release := now.Record.Spec
+			pods, ofRelease := &corev1.PodList{}, client.MatchingLabels{"app": a.name, appv1alpha1.LabelVersion: release.Reversion}
 			if err := a.lab.Kube.List(ctx, pods, client.InNamespace(namespace), ofRelease); err != nil {
 				return err
 			}
 			started := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 })
 			if count := len(started); count < least || count > most {
-				return fmt.Errorf("%d pods are of release %d", count, record.Spec.Release)
+				return fmt.Errorf("%d pods are of release %d", count, release.Release)
 			}
-			a.tell("", "%d of 3 pods are of release %d", len(started), record.Spec.Release)
+			a.tell("", "%d of 3 pods are of release %d", len(started), release.Release)
 			return nil
 		})
 	}
@@ -243,11 +224,8 @@ func like(a *app, ctx context.Context) error {
 	if err := json.Unmarshal(a.newest().workload, &wanted); err != nil {
 		return err
 	}
-	return lab.Until(ctx, patience, "a workload as wanted", func(ctx context.Context) error {
-		workload, err := a.workload(ctx)
-		if err == nil {
-			err = unlike(wanted, workload.Object)
-		}
+	return a.Awaits(ctx, "a workload as wanted", func(_ context.Context, now lab.Seen) error {
+		err := unlike(wanted, now.Object)
 		if err == nil {
 			a.tell("", "all fields are as wanted")
 		}
@@ -270,7 +248,7 @@ func unlike(wanted, got map[string]any) error {
 
 // kept checks that the workload still has what only the version before the rollback had.
 func kept(a *app, ctx context.Context) error {
-	workload, err := a.workload(ctx)
+	workload, err := a.Present(ctx)
 	if err != nil {
 		return err
 	}
@@ -329,6 +307,14 @@ func remove(template string) step {
 // ready waits until a condition of such an object is True.
 func ready(template, condition string) step {
 	return beside(template, func(a *app, ctx context.Context, object *unstructured.Unstructured) error {
-		return a.until(ctx, object, condition, condition, "True")
+		return lab.Until(ctx, patience, condition, func(ctx context.Context) error {
+			if err := a.lab.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+				return err
+			}
+			if found := lab.ConditionOf(object, condition); found["status"] != "True" {
+				return fmt.Errorf("it is %v", found)
+			}
+			return nil
+		})
 	})
 }

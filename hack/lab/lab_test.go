@@ -103,6 +103,26 @@ func TestNewestRecordIsThatOfTheLastReleaseOfThisWorkload(t *testing.T) {
 	g.Expect(err).To(MatchError("there is no ChangeWorkload"))
 }
 
+func TestAWorkloadIsPatchedAndSeenWithItsRecord(t *testing.T) {
+	g := NewWithT(t)
+	deployment := lab.Deployment("shop", "cart", 2)
+	deployment.UID = "this"
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart--x--1"}, Spec: appv1alpha1.ChangeWorkloadSpec{Release: 7}}
+	record.OwnerReferences = []metav1.OwnerReference{{UID: "this", Controller: ptr.To(true)}}
+	l := &lab.Lab{Kube: fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(deployment, record).Build()}
+	of := lab.Workload{Lab: l, Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), ObjectKey: client.ObjectKeyFromObject(deployment), Patience: 500 * time.Millisecond}
+	g.Expect(of.Patch(t.Context(), `{"metadata":{"labels":{"patched":"true"}}}`)).To(Succeed())
+	g.Expect(of.Awaits(t.Context(), "release 7", func(_ context.Context, now lab.Seen) error {
+		if now.GetLabels()["patched"] != "true" || now.Record.Spec.Release != 7 {
+			return fmt.Errorf("it is at %d with %v", now.Record.Spec.Release, now.GetLabels())
+		}
+		return nil
+	})).To(Succeed())
+	g.Expect(of.Judge(t.Context(), appv1alpha1.VerdictPass)).To(MatchError(ContainSubstring("a batch whose check has ended: timed out after 500ms")))
+	of.Name = "other"
+	g.Expect(of.Patch(t.Context(), `{}`)).To(MatchError(HavePrefix("patching Deployment shop/other: ")))
+}
+
 func TestKeepLogFindsAPanicAndADataRaceInALog(t *testing.T) {
 	g, log := NewWithT(t), filepath.Join(t.TempDir(), "manager.log")
 	found := func(content string) []string {

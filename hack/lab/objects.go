@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,22 +95,21 @@ func Approval(record *appv1alpha1.ChangeWorkload, kind schema.GroupKind, decisio
 
 // Release changes the pod template of a workload by an annotation.
 func (l *Lab) Release(ctx context.Context, kind schema.GroupVersionKind, namespace, name, note string) error {
-	return l.patchTemplate(ctx, kind, namespace, name, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
+	return l.Patch(ctx, kind, namespace, name, fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"note":%q}}}}}`, note))
 }
 
 // ReleaseStuck releases a Deployment with pods that never start.
 func (l *Lab) ReleaseStuck(ctx context.Context, namespace, name string) error {
 	deployments := appsv1.SchemeGroupVersion.WithKind("Deployment")
-	return l.patchTemplate(ctx, deployments, namespace, name, fmt.Sprintf(`{"labels":{%q:"never"}}`, StartLabel))
+	return l.Patch(ctx, deployments, namespace, name, fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{%q:"never"}}}}}`, StartLabel))
 }
 
-// patchTemplate changes the metadata of a workload's pod template.
-func (l *Lab) patchTemplate(ctx context.Context, kind schema.GroupVersionKind, namespace, name, metadata string) error {
-	workload := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	workload.SetGroupVersionKind(kind)
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
-	if err := l.Kube.Patch(ctx, workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("releasing %s %s: %w", kind.Kind, client.ObjectKeyFromObject(workload), err)
+// Patch changes an object of any kind like kubectl patch --type=merge.
+func (l *Lab) Patch(ctx context.Context, kind schema.GroupVersionKind, namespace, name, content string) error {
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	object.SetGroupVersionKind(kind)
+	if err := l.Kube.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(content))); err != nil {
+		return fmt.Errorf("patching %s %s: %w", kind.Kind, client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }

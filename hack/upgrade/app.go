@@ -27,7 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -42,10 +42,9 @@ const (
 
 // app is a Deployment in a state.
 type app struct {
-	lab             *lab.Lab
-	state           state
-	copy            int
-	namespace, name string
+	lab.Workload
+	state state
+	copy  int
 	// object is the workload as it is created.
 	object client.Object
 	// wentOn reports that its user went on after the upgrade.
@@ -57,11 +56,15 @@ func newApp(l *lab.Lab, of state, number int) *app {
 	if of.outside {
 		namespace = outside
 	}
-	name := fmt.Sprintf("%s-%d", of.name, number)
-	return &app{lab: l, state: of, copy: number, namespace: namespace, name: name, object: lab.Deployment(namespace, name, replicas)}
+	object := lab.Deployment(namespace, fmt.Sprintf("%s-%d", of.name, number), replicas)
+	return &app{Workload: workloadOf(l, appsv1.SchemeGroupVersion.WithKind("Deployment"), object), state: of, copy: number, object: object}
 }
 
-func (a *app) String() string { return a.name }
+func workloadOf(l *lab.Lab, kind schema.GroupVersionKind, object client.Object) lab.Workload {
+	return lab.Workload{Lab: l, Kind: kind, ObjectKey: client.ObjectKeyFromObject(object), Patience: patience}
+}
+
+func (a *app) String() string { return a.Name }
 
 // prepare brings the app to its state.
 func (a *app) prepare(ctx context.Context) error { return a.inTurn(ctx, a.state.prepare...) }
@@ -100,26 +103,11 @@ func (a *app) inTurn(ctx context.Context, steps ...step) error {
 	return nil
 }
 
-func (a *app) key() client.ObjectKey { return client.ObjectKey{Namespace: a.namespace, Name: a.name} }
-
-// current returns the Deployment and the record of its newest release.
-func (a *app) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
-	deployment := &appsv1.Deployment{}
-	if err := a.lab.Kube.Get(ctx, a.key(), deployment); err != nil {
-		return nil, nil, err
-	}
-	record, err := a.lab.NewestRecord(ctx, deployment)
-	return deployment, record, err
-}
-
 // reaches waits until the newest release is of this number and has the status, and the Deployment is suspended or isn't.
 func (a *app) reaches(ctx context.Context, number int64, status appv1alpha1.ChangeWorkloadPhase) error {
-	return lab.Until(ctx, patience, fmt.Sprintf("release %d with the status %s", number, status), func(ctx context.Context) error {
-		deployment, record, err := a.current(ctx)
-		if err != nil {
-			return err
-		}
-		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+	return a.Awaits(ctx, fmt.Sprintf("release %d with the status %s", number, status), func(_ context.Context, now lab.Seen) error {
+		record := now.Record
+		_, suspended := now.GetLabels()[appv1alpha1.LabelSuspend]
 		if record.Spec.Release != number || record.Status.Status != status || suspended != (status == appv1alpha1.ChangeWorkloadSuspend) {
 			return fmt.Errorf("it is at release %d with the status %s, suspended is %t", record.Spec.Release, record.Status.Status, suspended)
 		}
@@ -127,17 +115,9 @@ func (a *app) reaches(ctx context.Context, number int64, status appv1alpha1.Chan
 	})
 }
 
-// fresh returns the workload as it is to be created.
-func (a *app) fresh() client.Object { return a.object.DeepCopyObject().(client.Object) }
-
 func (a *app) create(ctx context.Context) error {
-	return a.write(ctx, func(ctx context.Context) error { return a.lab.Kube.Create(ctx, a.fresh()) })
-}
-
-// patch changes the workload like kubectl patch --type=merge.
-func (a *app) patch(ctx context.Context, content string) error {
 	return a.write(ctx, func(ctx context.Context) error {
-		return a.lab.Kube.Patch(ctx, a.fresh(), client.RawPatch(types.MergePatchType, []byte(content)))
+		return a.Lab.Kube.Create(ctx, a.object.DeepCopyObject().(client.Object))
 	})
 }
 
@@ -155,46 +135,27 @@ func (a *app) write(ctx context.Context, act func(context.Context) error) error 
 	return errors.Join(refused, err)
 }
 
-// judge sets the verdict on the first pod of the first batch of the newest release.
-func (a *app) judge(ctx context.Context, verdict appv1alpha1.Verdict) error {
-	return lab.Until(ctx, patience, "a batch whose check has ended", func(ctx context.Context) error {
-		_, record, err := a.current(ctx)
-		if err != nil {
-			return err
-		}
-		return lab.JudgeBatch(ctx, a.lab.Kube, record, 1, verdict, "by hand")
-	})
-}
-
 // waits returns once one pod is running and not ready, so that the rollout waits for it.
 func (a *app) waits(ctx context.Context) error {
-	_, err := a.waiting(ctx)
-	return err
+	return a.waiting(ctx, func(*corev1.Pod) error { return nil })
 }
 
-func (a *app) waiting(ctx context.Context) (*corev1.Pod, error) {
-	var found *corev1.Pod
-	err := lab.Until(ctx, patience, "a pod that is running and not ready", func(ctx context.Context) error {
-		pods, err := lab.Idle(ctx, a.lab.Kube, corev1.PodRunning, client.InNamespace(a.namespace), client.MatchingLabels{"app": a.name})
+// readyOne makes that pod ready.
+func (a *app) readyOne(ctx context.Context) error {
+	return a.waiting(ctx, func(pod *corev1.Pod) error { return lab.Report(ctx, a.Lab.Kube, pod, true) })
+}
+
+func (a *app) waiting(ctx context.Context, act func(*corev1.Pod) error) error {
+	return lab.Until(ctx, patience, "a pod that is running and not ready", func(ctx context.Context) error {
+		pods, err := lab.Idle(ctx, a.Lab.Kube, corev1.PodRunning, client.InNamespace(a.Namespace), client.MatchingLabels{"app": a.Name})
 		if err != nil {
 			return err
 		}
 		if len(pods) != 1 {
 			return fmt.Errorf("there are %d", len(pods))
 		}
-		found = &pods[0]
-		return nil
+		return act(&pods[0])
 	})
-	return found, err
-}
-
-// readyOne makes that pod ready.
-func (a *app) readyOne(ctx context.Context) error {
-	pod, err := a.waiting(ctx)
-	if err != nil {
-		return err
-	}
-	return lab.Report(ctx, a.lab.Kube, pod, true)
 }
 
 // denied makes a release that has to be denied.

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -41,23 +40,20 @@ type guest struct {
 }
 
 func newGuest(r *run, state unknown) (*guest, error) {
-	g := &guest{app: &app{lab: r.lab, namespace: leaving, name: state.name}, unknown: state, run: r}
 	objects, err := manifests.Decode(strings.NewReader(strings.ReplaceAll(state.manifest, "NAME", state.name)))
 	if err != nil {
 		return nil, err
 	}
-	g.object = objects[0]
-	return g, nil
+	object := objects[0]
+	return &guest{app: &app{Workload: workloadOf(r.lab, object.GroupVersionKind(), object), object: object}, unknown: state, run: r}, nil
 }
 
-func (g *guest) kind() schema.GroupVersionKind { return g.object.GetObjectKind().GroupVersionKind() }
-
 // hasPods reports whether the guest replaces its pods with each release.
-func (g *guest) hasPods() bool { return g.kind().Group == "apps" }
+func (g *guest) hasPods() bool { return g.Kind.Group == "apps" }
 
 // objectsBeside returns the objects beside the guest, as YAML.
 func (g *guest) objectsBeside() string {
-	return strings.NewReplacer("NAME", g.app.name, "KIND", g.kind().GroupKind().String()).Replace(g.beside)
+	return strings.NewReplacer("NAME", g.Name, "KIND", g.Kind.GroupKind().String()).Replace(g.beside)
 }
 
 // begin makes the first release.
@@ -87,15 +83,8 @@ func (g *guest) arrive(ctx context.Context) error {
 // shows waits until the newest record is of this release and shows a state.
 func (g *guest) shows(number int64, state string) step {
 	return func(_ *app, ctx context.Context) error {
-		return lab.Until(ctx, patience, fmt.Sprintf("release %d with the state %q", number, state), func(ctx context.Context) error {
-			object, err := g.present(ctx)
-			if err != nil {
-				return err
-			}
-			record, err := g.lab.NewestRecord(ctx, object)
-			if err != nil {
-				return err
-			}
+		return g.Awaits(ctx, fmt.Sprintf("release %d with the state %q", number, state), func(_ context.Context, now lab.Seen) error {
+			record := now.Record
 			if record.Spec.Release != number || !strings.Contains(stateOf(record), state) {
 				return fmt.Errorf("it is at release %d with the state %s", record.Spec.Release, stateOf(record))
 			}
@@ -118,18 +107,10 @@ func stateOf(record *appv1alpha1.ChangeWorkload) string {
 	return state
 }
 
-func (g *guest) present(ctx context.Context) (*unstructured.Unstructured, error) {
-	return g.lab.Object(ctx, g.kind(), g.namespace, g.app.name)
-}
-
 // isHeld waits until the operator holds the rollout.
 func (g *guest) isHeld(_ *app, ctx context.Context) error {
-	return lab.Until(ctx, patience, "a rollout that is held", func(ctx context.Context) error {
-		object, err := g.present(ctx)
-		if err != nil {
-			return err
-		}
-		if _, held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !held {
+	return g.Awaits(ctx, "a rollout that is held", func(_ context.Context, now lab.Seen) error {
+		if _, held := now.GetAnnotations()[appv1alpha1.AnnotationHeld]; !held {
 			return errors.New("it isn't")
 		}
 		return nil
@@ -138,7 +119,7 @@ func (g *guest) isHeld(_ *app, ctx context.Context) error {
 
 // stay checks what has become of the guest under v0.1, after a way back that printed this, and releases it once more.
 func (g *guest) stay(ctx context.Context, said string) error {
-	isDeployment := g.kind().Kind == "Deployment"
+	isDeployment := g.Kind.Kind == "Deployment"
 	switch {
 	case g.fails && isDeployment:
 		return g.inTurn(ctx, suspended(2), pausedIs(true), (*app).denied,
@@ -158,7 +139,7 @@ func (g *guest) stay(ctx context.Context, said string) error {
 // resume runs the command that was printed about the guest.
 func (g *guest) resume(said string) step {
 	return func(_ *app, ctx context.Context) error {
-		command := regexp.MustCompile(`(?m)^  (kubectl -n leaving .* ` + g.app.name + ` .*)$`).FindStringSubmatch(said)
+		command := regexp.MustCompile(`(?m)^  (kubectl -n leaving .* ` + g.Name + ` .*)$`).FindStringSubmatch(said)
 		if command == nil {
 			return fmt.Errorf("no command resumes it: %s", said)
 		}
@@ -169,13 +150,13 @@ func (g *guest) resume(said string) step {
 
 // runs waits until all pods are of a release and ready.
 func (g *guest) runs(note string) step {
-	return func(_ *app, ctx context.Context) error { return g.run.runs(ctx, g.key(), note) }
+	return func(_ *app, ctx context.Context) error { return g.run.runs(ctx, g.ObjectKey, note) }
 }
 
 // isFree waits until nothing holds the guest back.
 func (g *guest) isFree(_ *app, ctx context.Context) error {
 	return lab.Until(ctx, patience, "nothing that holds it back", func(ctx context.Context) error {
-		object, err := g.present(ctx)
+		object, err := g.Present(ctx)
 		if err != nil {
 			return err
 		}

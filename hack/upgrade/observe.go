@@ -48,10 +48,10 @@ func (r *run) picture(ctx context.Context) (picture, error) {
 	p := picture{pods: map[string]string{}, records: map[string]string{}, templates: map[string]string{}}
 	moving := map[string]bool{}
 	for _, app := range r.apps {
-		moving[app.name] = app.state.moves
+		moving[app.Name] = app.state.moves
 	}
 	for _, guest := range r.guests {
-		moving[guest.app.name] = !guest.fails
+		moving[guest.Name] = !guest.fails
 	}
 	var pods corev1.PodList
 	var records appv1alpha1.ChangeWorkloadList

@@ -161,7 +161,7 @@ func (r *run) writes(position int64) (int, error) {
 	count := 0
 	for i := range requests {
 		ref, written := requests[i].ObjectRef, slices.Contains([]string{"update", "patch", "create", "delete"}, requests[i].Verb)
-		if written && ref != nil && ref.Resource == "deployments" && slices.ContainsFunc(r.apps, func(a *app) bool { return a.name == ref.Name && !a.state.moves }) {
+		if written && ref != nil && ref.Resource == "deployments" && slices.ContainsFunc(r.apps, func(a *app) bool { return a.Name == ref.Name && !a.state.moves }) {
 			count++
 		}
 	}

@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -104,10 +106,13 @@ func release(note string) step {
 	return patched(fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"test":%q},"annotations":{"local.altershield.io/ready-after":null}}}}}`, note))
 }
 
-func stuck(a *app, ctx context.Context) error { return a.lab.ReleaseStuck(ctx, a.namespace, a.name) }
+func stuck(a *app, ctx context.Context) error { return a.Lab.ReleaseStuck(ctx, a.Namespace, a.Name) }
 
+// patched changes the workload like kubectl patch --type=merge.
 func patched(content string) step {
-	return func(a *app, ctx context.Context) error { return a.patch(ctx, content) }
+	return func(a *app, ctx context.Context) error {
+		return a.write(ctx, func(ctx context.Context) error { return a.Patch(ctx, content) })
+	}
 }
 
 func verified(number int64) step {
@@ -123,13 +128,13 @@ func suspended(number int64) step {
 }
 
 func judged(verdict appv1alpha1.Verdict) step {
-	return func(a *app, ctx context.Context) error { return a.judge(ctx, verdict) }
+	return func(a *app, ctx context.Context) error { return a.Judge(ctx, verdict) }
 }
 
 // failNext makes AlterShield Server fail the next check of a batch.
 func failNext(a *app, _ context.Context) error {
-	a.lab.Server.AddRule(altershield.Rule{
-		Name: "error rate", Message: "5xx above 1%", Deployment: a.namespace + "/" + a.name,
+	a.Lab.Server.AddRule(altershield.Rule{
+		Name: "error rate", Message: "5xx above 1%", Deployment: a.Namespace + "/" + a.Name,
 		Stage: altershield.StagePost, Verdict: altershield.VerdictFail, Remaining: 1,
 	})
 	return nil
@@ -137,23 +142,22 @@ func failNext(a *app, _ context.Context) error {
 
 func pausedIs(paused bool) step {
 	return func(a *app, ctx context.Context) error {
-		return lab.Until(ctx, patience, fmt.Sprintf("paused to be %t", paused), func(ctx context.Context) error {
-			deployment, _, err := a.current(ctx)
-			if err == nil && deployment.Spec.Paused != paused {
-				err = errors.New("it isn't")
+		return a.Awaits(ctx, fmt.Sprintf("paused to be %t", paused), func(_ context.Context, now lab.Seen) error {
+			if found, _, _ := unstructured.NestedBool(now.Object, "spec", "paused"); found != paused {
+				return errors.New("it isn't")
 			}
-			return err
+			return nil
 		})
 	}
 }
 
 // unrecorded checks that the operator keeps away from a Deployment of a namespace that hasn't opted in.
 func unrecorded(a *app, ctx context.Context) error {
-	if _, _, err := a.current(ctx); err == nil {
+	if _, err := a.Now(ctx); err == nil {
 		return errors.New("its release is recorded, although its namespace hasn't opted in")
 	}
-	deployment := lab.Deployment(a.namespace, a.name, replicas)
-	if err := a.lab.Kube.Get(ctx, a.key(), deployment); err != nil {
+	deployment := lab.Deployment(a.Namespace, a.Name, replicas)
+	if err := a.Lab.Kube.Get(ctx, a.ObjectKey, deployment); err != nil {
 		return err
 	}
 	if version, stamped := deployment.Spec.Template.Labels[appv1alpha1.LabelVersion]; stamped {
