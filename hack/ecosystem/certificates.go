@@ -103,15 +103,6 @@ func (s *stage) declares(ctx context.Context) error {
 	if err := s.lab.Declare(ctx); err != nil {
 		return err
 	}
-	if err := lab.Until(ctx, patience, "webhooks of the declared kind", func(ctx context.Context) error {
-		bundles, err := s.bundles(ctx)
-		if err == nil && len(bundles[kindsMutating]) == 0 {
-			err = errors.New("there are none")
-		}
-		return err
-	}); err != nil {
-		return err
-	}
 	return s.trusted(ctx)
 }
 

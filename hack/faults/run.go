@@ -102,9 +102,9 @@ func (g *group) start(ctx context.Context) error {
 		return err
 	}
 	go webapp.Controller{Kube: g.Kube, As: g.keeper.asUser}.Run(ctx)
-	var kinds []workload.Kind
+	var kinds []string
 	for _, scenario := range g.scenarios {
-		kinds = append(kinds, scenario.kind)
+		kinds = append(kinds, workload.ControlledKindName(scenario.kind))
 	}
 	return errors.Join(g.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), g.Enforced(ctx, kinds...))
 }

@@ -32,8 +32,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -127,7 +125,7 @@ func prepare(ctx context.Context, l *lab.Lab, scenes []scene, out io.Writer) (*s
 		err = l.SetBatch(ctx, 1)
 	}
 	if err == nil {
-		err = errors.Join(l.Namespace(ctx, namespace, true), s.declare(ctx))
+		err = errors.Join(l.Namespace(ctx, namespace, true), l.Declare(ctx))
 	}
 	if err == nil {
 		s.git, err = serveGit(ctx, filepath.Join(s.dir, "git"))
@@ -156,18 +154,6 @@ func (s *stage) app(of scene) *app {
 	return a
 }
 
-// declare puts KubernetesClusters under control, and waits until they are.
-func (s *stage) declare(ctx context.Context) error {
-	if err := s.lab.Declare(ctx); err != nil {
-		return err
-	}
-	kind := &unstructured.Unstructured{}
-	kind.SetAPIVersion("app.ops.cloud.alipay.com/v1alpha1")
-	kind.SetKind("ControlledKind")
-	kind.SetName("kubernetesclusters.ecs.yun.com")
-	return s.until(ctx, kind, "Ready of ControlledKind "+kind.GetName(), "Ready", "True")
-}
-
 // account creates a service account that may do everything, and returns its kubeconfig.
 func (s *stage) account(ctx context.Context, name string) (kubeconfig string, err error) {
 	if _, err := s.lab.Account(ctx, name, "cluster-admin"); err != nil {
@@ -179,17 +165,4 @@ func (s *stage) account(ctx context.Context, name string) (kubeconfig string, er
 
 func (s *stage) apply(ctx context.Context, content []byte) error {
 	return s.lab.Apply(ctx, content, cluster.WebhookEndpoint{})
-}
-
-// until waits until a condition of an object has a status.
-func (s *stage) until(ctx context.Context, object *unstructured.Unstructured, what, condition, status string) error {
-	return lab.Until(ctx, patience, what, func(ctx context.Context) error {
-		if err := s.lab.Kube.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return err
-		}
-		if found := lab.ConditionOf(object, condition); found["status"] != status {
-			return fmt.Errorf("it is %v", found)
-		}
-		return nil
-	})
 }

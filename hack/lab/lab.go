@@ -265,23 +265,23 @@ func (l *Lab) Apply(ctx context.Context, content []byte, webhooks cluster.Webhoo
 	return l.Plane.Apply(ctx, objects, webhooks)
 }
 
-// Enforced waits until kinds are under change control.
-func (l *Lab) Enforced(ctx context.Context, kinds ...workload.Kind) error {
+// Enforced waits until kinds are under change control, by the names of their ControlledKinds.
+func (l *Lab) Enforced(ctx context.Context, names ...string) error {
 	return Until(ctx, time.Minute, "the change control of all kinds", func(ctx context.Context) error {
-		for _, kind := range kinds {
+		for _, name := range names {
 			controlled := &appv1alpha1.ControlledKind{}
-			if err := l.Kube.Get(ctx, client.ObjectKey{Name: workload.ControlledKindName(kind)}, controlled); err != nil {
+			if err := l.Kube.Get(ctx, client.ObjectKey{Name: name}, controlled); err != nil {
 				return err
 			}
 			if !workload.IsEnforced(controlled) || !meta.IsStatusConditionTrue(controlled.Status.Conditions, appv1alpha1.ConditionReady) {
-				return fmt.Errorf("ControlledKind %s isn't ready", controlled.Name)
+				return fmt.Errorf("ControlledKind %s isn't ready", name)
 			}
 		}
 		return nil
 	})
 }
 
-// Declare puts the KubernetesClusters of the samples under control.
+// Declare puts the KubernetesClusters of the samples under control, and waits until they are.
 func (l *Lab) Declare(ctx context.Context) error {
 	for _, file := range []string{"config/samples/kubernetescluster/crd.yaml", "config/samples/kinds/kubernetescluster.yaml"} {
 		content, err := os.ReadFile(file)
@@ -292,5 +292,5 @@ func (l *Lab) Declare(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return l.Enforced(ctx, "kubernetesclusters.ecs.yun.com")
 }
