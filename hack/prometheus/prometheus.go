@@ -23,15 +23,13 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
 // Programs has the programs prometheus and promtool.
@@ -113,7 +111,7 @@ func (v VictoriaMetrics) Start(ctx context.Context, dir, samples string) (addres
 	}
 	address = "http://" + listen
 	// Samples may be of any time, so they are kept for ever.
-	stop, err = serve(ctx, dir, address+"/health", filepath.Join(v.Dir, "victoria-metrics"), "-storageDataPath="+dir, "-retentionPeriod=100y", "-httpListenAddr="+listen)
+	stop, err = serve(ctx, dir, address+"/health", filepath.Join(v.Dir, "victoria-metrics"), "-storageDataPath=data", "-retentionPeriod=100y", "-httpListenAddr="+listen)
 	if err != nil {
 		return "", nil, err
 	}
@@ -154,47 +152,16 @@ const readyTimeout = time.Minute
 
 // serve runs a server in a folder until stop, which waits for its end. It returns once the server answers to a URL.
 func serve(ctx context.Context, dir, url, program string, args ...string) (stop func(), err error) {
-	running, cancel := context.WithCancel(ctx)
-	server := exec.CommandContext(running, program, args...)
-	server.Dir = dir
-	if err := server.Start(); err != nil {
-		cancel()
-		return nil, fmt.Errorf("start %s: %w", server.Path, err)
-	}
-	ended := make(chan error, 1)
-	go func() {
-		ended <- server.Wait()
-		close(ended)
-	}()
-	stop = func() {
-		cancel()
-		for range ended { // until it is closed
-		}
-	}
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		select {
-		case err := <-ended:
-			return false, fmt.Errorf("it ended: %w", err)
-		default:
-			return answers(ctx, url), nil
-		}
-	})
+	server, err := process.Start(process.Spec{Dir: dir, Name: filepath.Base(program), Argv: append([]string{program}, args...)})
 	if err != nil {
+		return nil, err
+	}
+	stop = func() { _ = server.Kill(ctx) }
+	starting, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := process.Await(starting, server.Name, process.Answers(http.DefaultClient, url), server); err != nil {
 		stop()
-		return nil, fmt.Errorf("start %s: %w", server.Path, err)
+		return nil, err
 	}
 	return stop, nil
-}
-
-func answers(ctx context.Context, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer response.Body.Close()
-	return response.StatusCode == http.StatusOK
 }
