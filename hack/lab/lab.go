@@ -267,7 +267,7 @@ func (l *Lab) Apply(ctx context.Context, content []byte, webhooks cluster.Webhoo
 
 // Enforced waits until kinds are under change control, by the names of their ControlledKinds.
 func (l *Lab) Enforced(ctx context.Context, names ...string) error {
-	return Until(ctx, time.Minute, "the change control of all kinds", func(ctx context.Context) error {
+	return Until(ctx, 5*time.Minute, "the change control of all kinds", func(ctx context.Context) error {
 		for _, name := range names {
 			controlled := &appv1alpha1.ControlledKind{}
 			if err := l.Kube.Get(ctx, client.ObjectKey{Name: name}, controlled); err != nil {
