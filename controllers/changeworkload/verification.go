@@ -75,7 +75,7 @@ func (r *Reconciler) observeChecks(
 		return nil, nil, nil
 	}
 	seen, reader := &result.Verification, verification.Reader{Client: r.Client, Namespace: r.Settings.Namespace}
-	seen.Rules = r.Rules
+	seen.Rules, seen.Since = r.Rules, r.Since()
 	if seen.Policies, err = reader.Of(ctx, result.kind, result.owner); err != nil || len(seen.Policies) == 0 {
 		return nil, nil, err
 	}

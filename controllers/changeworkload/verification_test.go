@@ -341,7 +341,11 @@ func TestReconcileReportsAHoldAndItsTimeout(t *testing.T) {
 	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning CheckHolds ")))
 	p.reconcile()
 	g.Expect(p.recorded.Events).NotTo(Receive())
+	p.Since = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 50, 0, time.UTC) }
 	p.Clock.(*clocktesting.FakePassiveClock).SetTime(time.Date(2026, 11, 21, 10, 1, 0, 0, time.UTC))
+	p.reconcile()
+	g.Expect(p.recorded.Events).NotTo(Receive(), "its time begins anew, as another leader began meanwhile")
+	p.Clock.(*clocktesting.FakePassiveClock).SetTime(time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC))
 	p.reconcile()
 	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning ReleaseSuspended ")))
 	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning HoldTimeout ")))

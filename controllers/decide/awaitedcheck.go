@@ -88,7 +88,7 @@ func awaitedChecks(workload *appv1alpha1.ChangeWorkload, baked time.Time) (await
 	}
 	for policy, check := range holding(workload.Status.Verification) {
 		result := storedResult(workload.Status.Checks, policy, check, baked)
-		if result.Verdict == appv1alpha1.CheckFail || isCleared(&result, baked) {
+		if result.Verdict == appv1alpha1.CheckFail || isCleared(&result, baked) || hasTimedOut(&result) {
 			continue
 		}
 		held := AwaitedCheck{Fails: check.OnTimeout == appv1alpha1.FallbackFail, Message: describeHold(&result, check.OnTimeout)}
@@ -192,11 +192,7 @@ func (e *examination) await(
 		result.HeldUntil, result.ClearedTime = nil, StoredTime(e.now)
 		return found
 	}
-	if result.HeldUntil == nil {
-		result.HeldUntil = afterWindow(e.now, time.Duration(check.TimeoutSeconds)*time.Second)
-	}
-	left := result.HeldUntil.Sub(e.now)
-	if left > 0 {
+	if left := e.hold(result, check).Sub(e.now); left > 0 {
 		found.Again = Sooner(termsOf(policy, e.workload, e.turns.scheduleOf(policy, check, e.workload), e.now).Again, left)
 		return found
 	}

@@ -136,6 +136,14 @@ func TestDecideHoldsBatchesWhileACheckCanNotTell(t *testing.T) {
 		{"until its time is over, and fails then", fail, []appv1alpha1.CheckResult{smoked("Inconclusive", "ConditionUnknown", "before", now, never)},
 			[]seenOption{says(unknown), waitsSince(90)}, "shop/web smoke: Enforce Fail HoldTimeout it could not tell within 60 seconds: SmokeTest smoke: Passed is Unknown" +
 				"; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", now, never, "0/1, smoke Fail", "", 0},
+		{"anew after its time was over while no leader was there", pass, []appv1alpha1.CheckResult{smoked("Inconclusive", "ConditionUnknown", "before", now.Add(-10*time.Second), never)},
+			[]seenOption{lookIsUnderWay, waitsSince(100), leadsFor(time.Second)}, "shop/web smoke: Enforce Inconclusive ConditionUnknown before", now.Add(time.Minute), never, "0/1, smoke holds",
+			"the pods wait for check smoke of VerificationPolicy shop/web until 2026-11-21T10:01:00Z, then they pass: before", 15 * time.Second},
+		{"until its time is over since a leader is there", fail, []appv1alpha1.CheckResult{smoked("Inconclusive", "ConditionUnknown", "before", now, never)},
+			[]seenOption{lookIsUnderWay, waitsSince(90), leadsFor(30 * time.Second)}, "shop/web smoke: Enforce Fail HoldTimeout it could not tell within 60 seconds: before" +
+				"; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", now, never, "0/1, smoke Fail", "", 0},
+		{"but not again after its time was over before a leader was there", pass, []appv1alpha1.CheckResult{smoked("Inconclusive", "HoldTimeout", "before", now.Add(-time.Hour), never)},
+			[]seenOption{says(unknown), waitsSince(30), leadsFor(time.Second)}, "shop/web smoke: Enforce Inconclusive HoldTimeout before", now.Add(-time.Hour), never, "0/1", waiting, 0},
 		{"but not again after its time was over", pass, []appv1alpha1.CheckResult{smoked("Inconclusive", "HoldTimeout", "before", now.Add(-time.Hour), never)},
 			[]seenOption{says(unknown), waitsSince(30)}, "shop/web smoke: Enforce Inconclusive HoldTimeout before", now.Add(-time.Hour), never, "0/1", waiting, 0},
 		{"although it passed before", pass, []appv1alpha1.CheckResult{smoked("Pass", "CheckPassed", "before", never, now.Add(-time.Second))},
@@ -484,6 +492,31 @@ func TestAdvanceChangePodEndsAHold(t *testing.T) {
 			batch := newBatch(realPods(1, 2), openedAt(now.Add(-30*time.Second)))
 			status := decide.AdvanceChangePod(&batch, decide.FactsOf(workload, &batch, verifier.State{}), decide.CheckAnswer{}, row.at)
 			g.Expect(string(status.Status)).To(Equal(map[bool]string{true: string(batchStatus(row.result)), false: "ExecuteDone"}[row.holds]))
+		})
+	}
+}
+
+// Only its release knows whether a hold whose time was over while no leader was there begins anew.
+func TestAdvanceChangePodHoldsABatchUntilItsReleaseEndsAHoldThatNobodyAttended(t *testing.T) {
+	until := now.Add(-time.Second)
+	unknown, late := smoked("Inconclusive", "ConditionUnknown", "Passed is Unknown", until, time.Time{}), smoked("Inconclusive", "HoldTimeout", "it could not tell", until, time.Time{})
+	for _, row := range []struct {
+		name   string
+		result appv1alpha1.CheckResult
+		leads  time.Duration
+		state  string
+	}{
+		{"that was over before", unknown, 0, "PostWait"},
+		{"that was over right after", unknown, 30 * time.Second, "PostWait"},
+		{"but not one that was over since", unknown, 31 * time.Second, "ExecuteDone"},
+		{"but not one that timed out", late, 0, "ExecuteDone"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			workload := newWorkload(begun(policies(checking("web", "Enforce", awaitingSmoke("Pass"))), row.result), stored("Running", "Unknown", "Verifying"))
+			batch := newBatch(realPods(1, 2), openedAt(now.Add(-90*time.Second)))
+			facts := decide.FactsOf(workload, &batch, verifier.State{})
+			facts.Since = now.Add(-row.leads)
+			NewWithT(t).Expect(string(decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{}, now).Status)).To(Equal(row.state))
 		})
 	}
 }

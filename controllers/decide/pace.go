@@ -41,8 +41,14 @@ const maxPasses, maxApprovers = 20, 10
 // created again in a moment, and a pace that ends doesn't begin again.
 const PolicyWait = 30 * time.Second
 
-// attended is for how long a leader has to be there before the time of a step counts as over: the pods that it finds have yet to be checked.
+// attended is for how long a leader has to be there before the time of a step, or that for which a check is awaited, counts as over: the pods that it
+// finds have yet to be checked.
 const attended = 30 * time.Second
+
+// endedUnattended reports whether a time was over while no leader was there, or none reached the API server, or right after that.
+func endedUnattended(end, since, now time.Time) bool {
+	return !now.Before(end) && end.Before(since.Add(attended))
+}
 
 // Pace is what is known of the steps of a release.
 type Pace struct {
@@ -334,11 +340,10 @@ func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, messa
 	return appv1alpha1.ReasonStepDeadline, message + ", not all by " + p.Deadline.UTC().Format(time.RFC3339)
 }
 
-// isUnattended reports whether the time of the present step was over while no leader was there, or none reached the API server, or right after
-// that, so that its pods couldn't pass.
+// isUnattended reports whether the time of the present step was over unattended, so that its pods couldn't pass.
 func (p *pacing) isUnattended() bool {
 	ran := waitsFor(p.status, appv1alpha1.ReasonStepRunning) || waitsFor(p.status, appv1alpha1.ReasonPermissionMissing)
-	return ran && p.Deadline != nil && !p.now.Before(p.Deadline.Time) && p.Deadline.Time.Before(p.seen.Pace.Since.Add(attended))
+	return ran && p.Deadline != nil && endedUnattended(p.Deadline.Time, p.seen.Pace.Since, p.now)
 }
 
 // isLate reports whether the present step didn't end in time, and the next one is to begin then.

@@ -178,16 +178,20 @@ func (e *examination) skip(check *appv1alpha1.VerificationCheck, mode appv1alpha
 func (e *examination) awaitPhased(
 	result *appv1alpha1.CheckResult, check *appv1alpha1.VerificationCheck, mode appv1alpha1.CheckMode,
 ) time.Time {
-	timeout := time.Duration(check.TimeoutSeconds) * time.Second
-	switch {
-	case mode == appv1alpha1.CheckEnforce && result.HeldUntil == nil:
-		result.HeldUntil = afterWindow(e.now, timeout)
-		return result.HeldUntil.Time
-	case mode == appv1alpha1.CheckEnforce:
-		return result.HeldUntil.Time
+	if mode == appv1alpha1.CheckEnforce {
+		return e.hold(result, check)
 	}
 	result.HeldUntil = nil
-	return phaseBegan(e.workload, check.Phase).Add(timeout)
+	timeout := time.Duration(check.TimeoutSeconds) * time.Second
+	return laterOf(phaseBegan(e.workload, check.Phase).Add(timeout), e.seen.Since.Add(attended))
+}
+
+// hold returns until when a check is awaited, as it is stored. The time begins anew if it was over before a leader could ask anybody.
+func (e *examination) hold(result *appv1alpha1.CheckResult, check *appv1alpha1.VerificationCheck) time.Time {
+	if result.HeldUntil == nil || endedUnattended(result.HeldUntil.Time, e.seen.Since, e.now) {
+		result.HeldUntil = afterWindow(e.now, time.Duration(check.TimeoutSeconds)*time.Second)
+	}
+	return result.HeldUntil.Time
 }
 
 // phaseBegan returns since when a check of a phase is asked for which nothing waits.

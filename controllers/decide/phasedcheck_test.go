@@ -53,6 +53,11 @@ func phased(phase, verdict, reason, message string, held time.Time) appv1alpha1.
 
 func noNewPods(seen *decide.Observation) { seen.Verification.Pods.New = nil }
 
+// leadsFor is how long the leader has been there.
+func leadsFor(since time.Duration) seenOption {
+	return func(seen *decide.Observation) { seen.Verification.Since = now.Add(-since) }
+}
+
 func TestDecideHoldsTheFirstStepForACheckBeforeIt(t *testing.T) {
 	pass, fail := checking("web", "Enforce", awaitingSmoke("Pass"), made("Before")), checking("web", "Enforce", awaitingSmoke("Fail"), made("Before"))
 	never, minute := time.Time{}, now.Add(time.Minute)
@@ -119,6 +124,8 @@ func TestDecideHoldsTheFirstStepForACheckBeforeIt(t *testing.T) {
 			"shop/web smoke: Warn Pending CheckFailed SmokeTest smoke: Passed is False", never, began, "0/1", 15 * time.Second},
 		{"but not while something else does", fail, asked, phased("Before", "Pending", "CheckFailed", "before", now.Add(time.Second)), []seenOption{says(isTrue), unseen},
 			"shop/web smoke: Enforce Pass CheckPassed SmokeTest smoke: Passed is True", never, "True OnHold the pod template was changed without the admission webhooks", "1/1", 0},
+		{"anew after its time was over while no leader was there", fail, asked, phased("Before", "Pending", "CheckFailed", "before", now.Add(-10*time.Second)), []seenOption{lookIsUnderWay, leadsFor(time.Second)},
+			"shop/web smoke: Enforce Pending CheckFailed before", minute, waits + " until 2026-11-21T10:01:00Z, then it fails: before", "0/1, smoke holds", 15 * time.Second},
 		{"anew after something else did", fail, []workloadOption{atStep(0, 0, "OnHold")}, phased("Before", "Pending", "CheckFailed", "before", now.Add(time.Second)), []seenOption{says(isFalse)},
 			"shop/web smoke: Enforce Pending  ", never, waits, "0/1", 0},
 		{"but not once a user lets it go on", fail, asked, phased("Before", "Pending", "CheckFailed", "before", minute), []seenOption{says(isFalse), goOn(1)},
@@ -268,6 +275,16 @@ func TestDecideWaitsAfterTheLastPodForACheck(t *testing.T) {
 			"shop/web smoke: Enforce Inconclusive HoldTimeout it didn't pass within 60 seconds: SmokeTest smoke: Passed is Unknown", now, verified, "Success"},
 		{"until its time is over, and fails then", fail, asked, phased("After", "Pending", "ConditionUnknown", "before", now), []seenOption{lookIsUnderWay, ran(1, 5)},
 			"shop/web smoke: Enforce Fail HoldTimeout it didn't pass within 60 seconds: before" + all, now, "", "Suspend"},
+		{"anew after its time was over while no leader was there", fail, asked, phased("After", "Pending", "ConditionUnknown", "before", now.Add(-10*time.Second)),
+			[]seenOption{lookIsUnderWay, ran(1, 5), leadsFor(time.Second)}, "shop/web smoke: Enforce Pending ConditionUnknown before", minute,
+			waits + " until 2026-11-21T10:01:00Z, then it fails: before", "Running"},
+		{"anew after its time was over right after that", fail, asked, phased("After", "Pending", "ConditionUnknown", "before", now), []seenOption{says(unknown), ran(1, 5), leadsFor(29 * time.Second)},
+			"shop/web smoke: Enforce Pending ConditionUnknown SmokeTest smoke: Passed is Unknown", minute,
+			waits + " until 2026-11-21T10:01:00Z, then it fails: SmokeTest smoke: Passed is Unknown", "Running"},
+		{"until the same time if that isn't over then", fail, asked, phased("After", "Pending", "ConditionUnknown", "before", now.Add(time.Second)), []seenOption{lookIsUnderWay, ran(1, 5), leadsFor(time.Second)},
+			"shop/web smoke: Enforce Pending ConditionUnknown before", now.Add(time.Second), waits + " until 2026-11-21T10:00:01Z, then it fails: before", "Running"},
+		{"until its time is over since", fail, asked, phased("After", "Pending", "ConditionUnknown", "before", now), []seenOption{lookIsUnderWay, ran(1, 5), leadsFor(30 * time.Second)},
+			"shop/web smoke: Enforce Fail HoldTimeout it didn't pass within 60 seconds: before" + all, now, "", "Suspend"},
 		{"but not for an error that passes", checking("web", "Enforce", awaitingSmoke("Fail"), made("After"), onError("Pass")), asked, phased("After", "Pending", "", "", never),
 			[]seenOption{says(isAway), ran(1, 5)}, "shop/web smoke: Enforce Inconclusive ReadFailed it is away", never, verified, "Success"},
 		{"not while pods are added, and then anew", fail, stored("Running", "Unknown", "Verifying"), phased("After", "Pending", "ConditionUnknown", "before", now.Add(time.Second)),
@@ -315,6 +332,9 @@ func TestDecideWaitsAfterTheLastPodForACheck(t *testing.T) {
 // Nothing waits for a check that isn't enforced. It has its verdict all the same, as an enforced one would.
 func TestDecideAsksAReleaseThatIsVerified(t *testing.T) {
 	policy := checking("web", "Observe", awaitingSmoke("Fail"), made("After"))
+	unasked := func(since time.Duration) seenOption {
+		return func(seen *decide.Observation) { lookIsUnderWay(seen); leadsFor(since)(seen) }
+	}
 	for _, row := range []struct {
 		name   string
 		ago    time.Duration
@@ -329,6 +349,9 @@ func TestDecideAsksAReleaseThatIsVerified(t *testing.T) {
 		{"that would have failed", 50 * time.Second, says(isFalse), "shop/web smoke: Observe Fail CheckFailed SmokeTest smoke: Passed is False; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", 1, 0, policy},
 		{"that would have failed in time", time.Minute, says(unknown),
 			"shop/web smoke: Observe Fail HoldTimeout it didn't pass within 60 seconds: SmokeTest smoke: Passed is Unknown; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", 1, 0, policy},
+		{"whose time was over while no leader was there", time.Hour, unasked(20 * time.Second), "shop/web smoke: Observe Pending  ", 1, 10 * time.Second, policy},
+		{"whose time was over since", time.Hour, unasked(30 * time.Second),
+			"shop/web smoke: Observe Fail HoldTimeout it didn't pass within 60 seconds: it has no answer; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", 1, 0, policy},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -45,6 +45,8 @@ type Verification struct {
 	Answers map[CheckID]plugin.Answer
 	// Awaited are the checks whose look is under way, or that have yet to look in their turn: neither Readings nor Answers have it yet.
 	Awaited map[CheckID]bool
+	// Since is since when this process leads and reaches the API server: before, nobody was asked.
+	Since time.Time
 	// Replayed reports whether a past release is looked at, for which no check waits for its turn.
 	Replayed bool
 }

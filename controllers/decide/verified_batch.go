@@ -160,9 +160,11 @@ func withFailed(
 func (f CheckFacts) bakes(now time.Time) bool { return now.Before(f.BakedUntil) }
 
 // awaits returns the first check for which the batch waits after its bake, nil if there is none. At the end of its hold the pods pass, or it
-// fails them.
+// fails them, or the hold begins anew as nobody attended it.
 func (f CheckFacts) awaits(now time.Time) *AwaitedCheck {
-	at := slices.IndexFunc(f.Awaited, func(check AwaitedCheck) bool { return check.Until.IsZero() || check.Fails || now.Before(check.Until) })
+	at := slices.IndexFunc(f.Awaited, func(check AwaitedCheck) bool {
+		return check.Until.IsZero() || check.Fails || now.Before(check.Until) || endedUnattended(check.Until, f.Since, now)
+	})
 	if at < 0 {
 		return nil
 	}
