@@ -179,7 +179,7 @@ func (e *examination) judgeMetrics(
 	case readings.Reason != "" && e.seen.Replayed: // of the past, there is no later answer
 		return measure.Broken(readings.Reason, readings.Message, terms)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, e.workload, schedule, e.now))
+		return measure.Broken(readings.Reason, readings.Message, e.withoutAnswer(terms, readings.Reason, policy, schedule))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
@@ -194,7 +194,7 @@ func (e *examination) judgeAnswer(
 		return checks.Passed(0)
 	}
 	if answer.Broken {
-		terms = withoutAnswer(terms, answer.Reason, policy, e.workload, schedule, e.now)
+		terms = e.withoutAnswer(terms, answer.Reason, policy, schedule)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

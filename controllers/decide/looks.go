@@ -174,18 +174,17 @@ func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWork
 // any time. It is longer than a source that was away isn't asked.
 const retryFor = time.Minute
 
-// withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason.
-func withoutAnswer(
-	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, schedule Schedule, now time.Time,
-) measure.Terms {
-	status := &workload.Status
+// withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason. A leader that comes later than the last
+// look has the full time for it.
+func (e *examination) withoutAnswer(terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, schedule Schedule) measure.Terms {
+	status := &e.workload.Status
 	passes := slices.Contains([]string{
 		appv1alpha1.ReasonSourceUnavailable, appv1alpha1.ReasonSourceThrottled, appv1alpha1.ReasonPartialAnswer, appv1alpha1.ReasonQueryFailed,
 		plugin.ReasonReadFailed,
 	}, reason)
-	end := schedule.end(watchEnd(policy, status)).Add(max(retryFor, schedule.Period()))
-	if left := end.Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
-		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, schedule, now), left)
+	end := laterOf(schedule.end(watchEnd(policy, status)), e.seen.Since).Add(max(retryFor, schedule.Period()))
+	if left := end.Sub(e.now); terms.Ended && wasVerified(status) && passes && left > 0 {
+		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, schedule, e.now), left)
 	}
 	return terms
 }

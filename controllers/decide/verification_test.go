@@ -448,28 +448,31 @@ func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *tes
 
 func TestDecideMakesTheLastLookAgainForAMinuteWithoutAnAnswer(t *testing.T) {
 	for name, row := range map[string]struct {
-		interval int32
-		after    time.Duration
-		reason   string
-		verdict  string
-		again    time.Duration
+		interval     int32
+		after, leads time.Duration
+		reason       string
+		verdict      string
+		again        time.Duration
 	}{
-		"at the end":                         {15, 0, "SourceUnavailable", "Pending ", 15 * time.Second},
-		"where the source is asked too much": {15, 0, "SourceThrottled", "Pending ", 15 * time.Second},
-		"where a part of the source is away": {15, 0, "PartialAnswer", "Pending ", 15 * time.Second},
-		"where it couldn't make the query":   {15, 0, "QueryFailed", "Pending ", 15 * time.Second},
-		"until the minute is over":           {15, 50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
-		"but not after a minute":             {15, time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
-		"but not where none will come":       {15, 0, "BadQuery", "Inconclusive BadQuery", 0},
-		"until the next look":                {300, 200 * time.Second, "SourceUnavailable", "Pending ", 100 * time.Second},
-		"but not after it":                   {300, 300 * time.Second, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
+		"at the end":                         {15, 0, time.Hour, "SourceUnavailable", "Pending ", 15 * time.Second},
+		"where the source is asked too much": {15, 0, time.Hour, "SourceThrottled", "Pending ", 15 * time.Second},
+		"where a part of the source is away": {15, 0, time.Hour, "PartialAnswer", "Pending ", 15 * time.Second},
+		"where it couldn't make the query":   {15, 0, time.Hour, "QueryFailed", "Pending ", 15 * time.Second},
+		"until the minute is over":           {15, 50 * time.Second, time.Hour, "SourceUnavailable", "Pending ", 10 * time.Second},
+		"but not after a minute":             {15, time.Minute, time.Hour, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
+		"but not where none will come":       {15, 0, time.Hour, "BadQuery", "Inconclusive BadQuery", 0},
+		"until the next look":                {300, 200 * time.Second, time.Hour, "SourceUnavailable", "Pending ", 100 * time.Second},
+		"but not after it":                   {300, 300 * time.Second, time.Hour, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
+		"after a leader comes late":          {15, 5 * time.Minute, time.Second, "SourceUnavailable", "Pending ", 15 * time.Second},
+		"until its minute is over":           {15, 5 * time.Minute, 50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
+		"but not after its minute":           {15, 5 * time.Minute, time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			policy := checking("web", "Observe", ofErrors)
 			policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = row.interval, 120
 			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-2*time.Minute-row.after)), begun(policies(policy)))
-			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), leadsFor(row.leads), func(seen *decide.Observation) {
 				seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {Reason: row.reason, Message: "no answer"}}
 			}), now)
 			g.Expect(string(decision.Status.Checks[0].Verdict) + " " + decision.Status.Checks[0].Reason).To(Equal(row.verdict))
