@@ -179,7 +179,7 @@ func (e *examination) judgeMetrics(
 	case readings.Reason != "" && e.seen.Replayed: // of the past, there is no later answer
 		return measure.Broken(readings.Reason, readings.Message, terms)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, e.withoutAnswer(terms, readings.Reason, policy, schedule))
+		return measure.Broken(readings.Reason, readings.Message, e.withoutAnswer(terms, readings.Reason, readings.Unsent, policy, schedule))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
@@ -194,7 +194,7 @@ func (e *examination) judgeAnswer(
 		return checks.Passed(0)
 	}
 	if answer.Broken {
-		terms = e.withoutAnswer(terms, answer.Reason, policy, schedule)
+		terms = e.withoutAnswer(terms, answer.Reason, answer.Unsent, policy, schedule)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

@@ -175,14 +175,19 @@ func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWork
 const retryFor = time.Minute
 
 // withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason. A leader that comes later than the last
-// look has the full time for it.
-func (e *examination) withoutAnswer(terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, schedule Schedule) measure.Terms {
+// look has the full time for it. A source that wasn't asked, unsent, can yet be once its pause is over.
+func (e *examination) withoutAnswer(
+	terms measure.Terms, reason string, unsent bool, policy *appv1alpha1.AppliedPolicy, schedule Schedule,
+) measure.Terms {
 	status := &e.workload.Status
 	passes := slices.Contains([]string{
 		appv1alpha1.ReasonSourceUnavailable, appv1alpha1.ReasonSourceThrottled, appv1alpha1.ReasonPartialAnswer, appv1alpha1.ReasonQueryFailed,
 		plugin.ReasonReadFailed,
 	}, reason)
 	end := laterOf(schedule.end(watchEnd(policy, status)), e.seen.Since).Add(max(retryFor, schedule.Period()))
+	if unsent {
+		end = end.Add(appv1alpha1.MaxRetryAfter)
+	}
 	if left := end.Sub(e.now); terms.Ended && wasVerified(status) && passes && left > 0 {
 		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, schedule, e.now), left)
 	}

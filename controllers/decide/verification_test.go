@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -478,6 +479,42 @@ func TestDecideMakesTheLastLookAgainForAMinuteWithoutAnAnswer(t *testing.T) {
 			g.Expect(string(decision.Status.Checks[0].Verdict) + " " + decision.Status.Checks[0].Reason).To(Equal(row.verdict))
 			g.Expect(decision.Wait).To(Equal(row.again))
 		})
+	}
+}
+
+// What isn't sent, for as long as its source wants, is no try.
+func TestDecideMakesTheLastLookAgainOnceItsSourceMayBeAsked(t *testing.T) {
+	ofPlugin := func(policy *appv1alpha1.VerificationPolicy) {
+		policy.Spec.Checks[0] = appv1alpha1.VerificationCheck{Name: "errors", Type: "HTTP", HTTP: &appv1alpha1.HTTPCheck{}}
+	}
+	for name, row := range map[string]struct {
+		interval int32
+		after    time.Duration
+		unsent   bool
+		verdict  string
+		again    time.Duration
+	}{
+		"after a minute":                      {15, 90 * time.Second, true, "Pending ", 15 * time.Second},
+		"but not if it was asked since":       {15, 90 * time.Second, false, "Inconclusive SourceThrottled", 0},
+		"for a minute after the longest time": {15, 350 * time.Second, true, "Pending ", 10 * time.Second},
+		"but not after that":                  {15, 6 * time.Minute, true, "Inconclusive SourceThrottled", 0},
+		"until the look after it":             {300, 500 * time.Second, true, "Pending ", 100 * time.Second},
+		"but not after that look":             {300, 10 * time.Minute, true, "Inconclusive SourceThrottled", 0},
+	} {
+		for _, kind := range []policyOption{ofErrors, ofPlugin} {
+			policy, id := checking("web", "Observe", kind), decide.CheckID{Policy: "shop/web", Name: "errors"}
+			t.Run(name+" "+string(policy.Spec.Checks[0].Type), func(t *testing.T) {
+				g := NewWithT(t)
+				policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = row.interval, 120
+				workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-2*time.Minute-row.after)), begun(policies(policy)))
+				decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
+					seen.Verification.Readings = map[decide.CheckID]measure.Readings{id: {Reason: "SourceThrottled", Unsent: row.unsent}}
+					seen.Verification.Answers = map[decide.CheckID]plugin.Answer{id: {Verdict: "Inconclusive", Reason: "SourceThrottled", Broken: true, Unsent: row.unsent}}
+				}), now)
+				g.Expect(string(decision.Status.Checks[0].Verdict) + " " + decision.Status.Checks[0].Reason).To(Equal(row.verdict))
+				g.Expect(decision.Wait).To(Equal(row.again))
+			})
+		}
 	}
 }
 

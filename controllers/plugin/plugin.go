@@ -122,7 +122,9 @@ func (a *Asker) post(ctx context.Context, release *checks.Scene, asked *plugin.Q
 		body, err = to.Ask(ctx, asked.ID, body)
 	}
 	if failure, ok := errors.AsType[*source.Error](err); ok {
-		return plugin.Broken(string(failure.Kind), failure.Error()), nil
+		answer := plugin.Broken(string(failure.Kind), failure.Error())
+		answer.Unsent = failure.Unsent()
+		return answer, nil
 	}
 	if err != nil {
 		return plugin.Answer{}, err

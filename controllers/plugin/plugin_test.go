@@ -202,6 +202,10 @@ func TestAskerAsksOnceALook(t *testing.T) {
 	clock.Step(15 * time.Second)
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"))
 	g.Expect(asked).To(HaveLen(4), "the answer doesn't stand any longer than its look")
+	clock.Step(15 * time.Second)
+	status = http.StatusTooManyRequests
+	g.Expect(ask("a/3").Unsent).To(BeFalse())
+	g.Expect(ask("b/3").Unsent).To(BeTrue(), "for as long as the plug-in wants")
 }
 
 func TestAskerAnswerIsBrokenWithoutTheSource(t *testing.T) {

@@ -174,11 +174,14 @@ func TestEndpointPausesAsLongAsTheSourceWants(t *testing.T) {
 	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
 		w.header = http.Header{"Retry-After": {"20"}}
 		w.set(429, nil)
-		g.Expect(ask(e)).NotTo(Succeed())
-		w.set(200, nil)
-		time.Sleep(15 * time.Second)
 		failure, ok := errors.AsType[*Error](ask(e))
 		g.Expect(ok).To(BeTrue())
+		g.Expect(failure.Unsent()).To(BeFalse())
+		w.set(200, nil)
+		time.Sleep(15 * time.Second)
+		failure, ok = errors.AsType[*Error](ask(e))
+		g.Expect(ok).To(BeTrue())
+		g.Expect(failure.Unsent()).To(BeTrue())
 		g.Expect(failure).To(MatchError("VerificationSource prometheus: the source refuses further queries for now (HTTP 429)"))
 		g.Expect(failure.Kind).To(BeEquivalentTo("SourceThrottled"))
 		g.Expect(failure.RetryAfter).To(Equal(5 * time.Second))

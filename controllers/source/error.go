@@ -66,8 +66,6 @@ const (
 	tooMany = "the source refuses further queries for now (HTTP 429)"
 	// maxMessage is the length of the largest message that is taken from a source.
 	maxMessage = 256
-	// maxRetryAfter is the longest pause that a source can ask for.
-	maxRetryAfter = 5 * time.Minute
 	// defaultRetryAfter is the pause if a throttling source doesn't ask for one.
 	defaultRetryAfter = 15 * time.Second
 )
@@ -87,6 +85,9 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("VerificationSource %s: %s", e.Source, e.Message) }
 
 func (e *Error) Unwrap() error { return e.err }
+
+// Unsent reports whether nothing was sent, as the source wants a pause, or by its limits.
+func (e *Error) Unsent() bool { return errors.Is(e, errNotSent) }
 
 // kindOf returns the kind of an error, empty if it is none of a source.
 func kindOf(err error) Kind {
@@ -134,11 +135,11 @@ func reported(body []byte) string {
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	wanted, pause := header.Get("Retry-After"), defaultRetryAfter
 	if seconds, err := strconv.Atoi(wanted); err == nil {
-		pause = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+		pause = time.Duration(min(seconds, int(appv1alpha1.MaxRetryAfter/time.Second))) * time.Second
 	} else if date, err := http.ParseTime(wanted); err == nil {
 		pause = date.Sub(now)
 	}
-	return min(max(pause, time.Second), maxRetryAfter)
+	return min(max(pause, time.Second), appv1alpha1.MaxRetryAfter)
 }
 
 // ofFault returns the failure of a request without a usable response.

@@ -44,7 +44,7 @@ const (
 func Read(ctx context.Context, sources *source.Sources, release *checks.Scene, asked decide.AskedCheck, now time.Time) (measure.Readings, error) {
 	readings, err := read(ctx, sources, release, asked, asked.Last(now))
 	if failure, ok := errors.AsType[*source.Error](err); ok {
-		return measure.Readings{Reason: string(failure.Kind), Message: failure.Error()}, nil
+		return measure.Readings{Reason: string(failure.Kind), Message: failure.Error(), Unsent: failure.Unsent()}, nil
 	}
 	if err != nil {
 		return measure.Readings{}, fmt.Errorf("reading metrics for the check %s of %s: %w", asked.Name, asked.Policy, err)

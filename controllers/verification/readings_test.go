@@ -340,9 +340,13 @@ func TestReadSaysThatThePastCantBeRead(t *testing.T) {
 	asked, judged := asked(), release()
 	asked.Check.(ratio.Check).Spec.Comparison = &appv1alpha1.RatioComparison{Baseline: "Before"}
 	judged.New = []checks.Pod{{Name: "web-1"}}
-	readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop())), judged, asked, began)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(readings.Reason).To(Equal("SourceThrottled"))
+	sources := sourcesOf(t, handler, testkit.NewFake(t, shop()))
+	for _, unsent := range []bool{false, true} { // which the pause is for
+		readings, err := verification.Read(t.Context(), sources, judged, asked, began)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(readings.Reason).To(Equal("SourceThrottled"))
+		g.Expect(readings.Unsent).To(Equal(unsent))
+	}
 }
 
 func TestReadSaysWhyASourceCantBeAsked(t *testing.T) {

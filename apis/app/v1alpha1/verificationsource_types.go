@@ -16,7 +16,11 @@ limitations under the License.
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Reasons of ConditionReady of a VerificationSource, besides ReasonReady, ReasonOtherNamespace and ReasonUnauthorized.
 const (
@@ -41,6 +45,9 @@ const ReasonPartialAnswer = "PartialAnswer"
 
 // ReasonQueryFailed is the reason of a check whose source couldn't make the query, such as while a store behind it is away. It may be able to later.
 const ReasonQueryFailed = "QueryFailed"
+
+// MaxRetryAfter is the longest pause that a source can ask for.
+const MaxRetryAfter = 5 * time.Minute
 
 // ConditionWithinLimits reports whether the limits of a VerificationSource had room for all queries.
 const ConditionWithinLimits = "WithinLimits"

@@ -34,6 +34,8 @@ type Readings struct {
 	PodLabel, NamespaceLabel string
 	// Reason is why they can't be read, in CamelCase, and Message says so; both are empty if they could be.
 	Reason, Message string
+	// Unsent reports whether the source wasn't asked, as it wants a pause, or by its limits.
+	Unsent bool
 }
 
 // Series has a value at each moment, NaN where there is none.

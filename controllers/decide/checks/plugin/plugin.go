@@ -108,6 +108,8 @@ type Answer struct {
 	Reason, Message string
 	// Broken reports whether the answer is Inconclusive as there was none.
 	Broken bool
+	// Unsent reports whether the plug-in wasn't asked, as it wants a pause, or by its limits.
+	Unsent bool
 	// Final reports whether no other answer follows.
 	Final bool
 	// Pods are those that failed; none if all did.
