@@ -179,7 +179,7 @@ func (e *examination) await(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, found checks.Finding,
 ) checks.Finding {
 	id := CheckID{policy.Policy, check.Name}
-	found.Broken = found.Broken && (check.Job == nil || e.seen.Answers[id].Final) // a script that hasn't ended may yet start
+	found.Broken = found.Broken && !comesLater(found) && (check.Job == nil || e.seen.Answers[id].Final) // a script that hasn't ended may yet start
 	if e.seen.Awaited[id] {
 		if !isHolding(result) {
 			return found
@@ -203,6 +203,9 @@ func (e *examination) await(
 	}
 	return found
 }
+
+// comesLater reports whether only too much is asked, so that the look comes later: that is no error, and what waits for the check goes on to.
+func comesLater(found checks.Finding) bool { return found.Reason == appv1alpha1.ReasonSourceThrottled }
 
 // endHolds ends the wait of pods for checks.
 func endHolds(results []appv1alpha1.CheckResult) {

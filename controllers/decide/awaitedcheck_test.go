@@ -75,6 +75,7 @@ func waitsSince(seconds int) seenOption {
 var (
 	unknown = plugin.Answer{Verdict: "Inconclusive", Reason: "ConditionUnknown", Message: "SmokeTest smoke: Passed is Unknown"}
 	isAway  = plugin.Answer{Verdict: "Inconclusive", Reason: "ReadFailed", Message: "it is away", Broken: true}
+	isBusy  = plugin.Answer{Verdict: "Inconclusive", Reason: "SourceThrottled", Message: "too many", Broken: true}
 	isTrue  = plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "SmokeTest smoke: Passed is True"}
 	isFalse = plugin.Answer{Verdict: "Fail", Reason: "CheckFailed", Message: "SmokeTest smoke: Passed is False"}
 )
@@ -118,6 +119,12 @@ func TestDecideHoldsBatchesWhileACheckCanNotTell(t *testing.T) {
 			"shop/web smoke: Enforce Inconclusive ReadFailed it is away", never, now, "0/1", waiting, 0},
 		{"but not for an error that fails", checking("web", "Enforce", awaitingSmoke("Pass"), onError("Fail")), nil, []seenOption{says(isAway), waitsSince(30)},
 			"shop/web smoke: Enforce Fail ReadFailed it is away; sleep-1; sleep-2; sleep-3; sleep-4; sleep-5", never, now, "0/1, smoke Fail", "", 0},
+		{"as it is asked too much, which is no error", checking("web", "Enforce", awaitingSmoke("Pass"), onError("Fail")), nil, []seenOption{says(isBusy), waitsSince(30)},
+			"shop/web smoke: Enforce Inconclusive SourceThrottled too many", now.Add(time.Minute), never, "0/1, smoke holds",
+			"the pods wait for check smoke of VerificationPolicy shop/web until 2026-11-21T10:01:00Z, then they pass: too many", 15 * time.Second},
+		{"as it is asked too much, until its time is over", checking("web", "Enforce", awaitingSmoke("Pass"), onError("Fail")),
+			[]appv1alpha1.CheckResult{smoked("Inconclusive", "SourceThrottled", "before", now, never)}, []seenOption{says(isBusy), waitsSince(90)},
+			"shop/web smoke: Enforce Inconclusive HoldTimeout it could not tell within 60 seconds: too many", now, never, "0/1", waiting, 0},
 		{"but not if it passes", pass, nil, []seenOption{says(isTrue), waitsSince(30)},
 			"shop/web smoke: Enforce Pass CheckPassed SmokeTest smoke: Passed is True", never, now, "1/1", waiting, 0},
 		{"but not if it fails", pass, nil, []seenOption{says(isFalse), waitsSince(30)},

@@ -130,6 +130,7 @@ func (e *examination) makePhased(
 		return 0
 	}
 	left, found := e.awaitPhased(result, check, mode).Sub(e.now), e.ask(policy, check)
+	found.Broken = found.Broken && !comesLater(found)
 	switch {
 	case found.Verdict == appv1alpha1.CheckPass, found.Verdict == appv1alpha1.CheckFail && check.Phase == appv1alpha1.PhaseAfter:
 		result.HeldUntil = nil

@@ -446,9 +446,12 @@ func TestDecideAsksEachTypeOfCheckInAPhase(t *testing.T) {
 			}}
 		}
 	}
-	away := func(seen *decide.Observation) {
-		seen.Verification.Readings = map[decide.CheckID]measure.Readings{id: {Reason: "SourceUnavailable", Message: "it is away"}}
+	fails := func(reason, message string) seenOption {
+		return func(seen *decide.Observation) {
+			seen.Verification.Readings = map[decide.CheckID]measure.Readings{id: {Reason: reason, Message: message}}
+		}
 	}
+	away, throttled := fails("SourceUnavailable", "it is away"), fails("SourceThrottled", "too many")
 	answers := func(answer plugin.Answer) seenOption {
 		return func(seen *decide.Observation) {
 			seen.Verification.Answers = map[decide.CheckID]plugin.Answer{id: answer}
@@ -461,6 +464,7 @@ func TestDecideAsksEachTypeOfCheckInAPhase(t *testing.T) {
 		}
 	}
 	alert := typed(appv1alpha1.VerificationCheck{Type: "Alerts", Alerts: &appv1alpha1.AlertsCheck{}})
+	strict := typed(appv1alpha1.VerificationCheck{Type: "Alerts", OnError: "Fail", Alerts: &appv1alpha1.AlertsCheck{}})
 	query := typed(appv1alpha1.VerificationCheck{Type: "Query", Query: &appv1alpha1.QueryCheck{Max: "2", Consecutive: 3}})
 	job := typed(appv1alpha1.VerificationCheck{Type: "Job", OnError: "Fail", Job: &appv1alpha1.JobCheck{}})
 	old := func(seen *decide.Observation) { seen.Verification.Pods.Old = []checks.Pod{{Name: "old", Ready: true}} }
@@ -475,6 +479,9 @@ func TestDecideAsksEachTypeOfCheckInAPhase(t *testing.T) {
 		{"an alert that is over", "Before", alert, []seenOption{alerts(firing, 1, measure.None(moments)[0])}, "Pass CheckPassed no alert fires"},
 		{"an alert that fires since before, afterwards", "After", alert, []seenOption{alerts(firing, 1, 1)}, "Pass CheckPassed no alert fires that didn't before"},
 		{"a source that is away", "Before", alert, []seenOption{away}, "Pending SourceUnavailable it is away"},
+		{"a source that is away where an error fails", "Before", strict, []seenOption{away}, "Fail SourceUnavailable it is away"},
+		{"a source that is asked too much", "Before", strict, []seenOption{throttled}, "Pending SourceThrottled too many"},
+		{"a source that is asked too much, afterwards", "After", strict, []seenOption{throttled}, "Pending SourceThrottled too many"},
 		{"a value beyond its limit", "Before", query, []seenOption{alerts(nil, 1, 3)}, "Pending CheckFailed 3 is above 2"},
 		{"a value within its limits", "Before", query, []seenOption{alerts(nil, 3, 2)}, "Pass CheckPassed 2"},
 		{"values within their limits", "After", query, []seenOption{alerts(nil, 3, 2)}, "Pass CheckPassed 2 at the last of 2 looks"},
