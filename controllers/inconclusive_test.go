@@ -189,6 +189,9 @@ func late(_ http.ResponseWriter, request *http.Request) {
 // answering answers with a status and a body.
 func answering(status int, body string) http.HandlerFunc {
 	return func(writer http.ResponseWriter, _ *http.Request) {
+		if status == http.StatusTooManyRequests {
+			writer.Header().Set("Retry-After", "1") // a longer pause makes the last look later
+		}
 		writer.WriteHeader(status)
 		_, _ = io.WriteString(writer, body)
 	}
