@@ -75,6 +75,7 @@ func (r *Reconciler) observeGates(
 	ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision,
 ) (waiting []corev1.Pod, err error) {
 	var of []decide.PodsOf
+	var going time.Duration // until the next pod counts as lost, which no event shows
 	stamped, unseen := decide.StampedRevision(revisions, record.Spec.Reversion)
 	for _, revision := range revisions {
 		if revision.Version != record.Spec.Reversion {
@@ -95,9 +96,12 @@ func (r *Reconciler) observeGates(
 			continue
 		}
 		of, waiting = append(of, revision.Pods), append(waiting, gated...)
+		for i := range pods {
+			going = decide.Sooner(going, decide.LostIn(&pods[i], r.Clock.Now()))
+		}
 	}
 	if len(waiting) > 0 {
-		result.gated = of
+		result.gated, result.finishing = of, decide.Sooner(result.finishing, going)
 	}
 	return waiting, nil
 }
@@ -168,7 +172,7 @@ func (r *Reconciler) openGates(ctx context.Context, record *appv1alpha1.ChangeWo
 		coming = ordinals.Coming(pods)
 	}
 	var failed []error
-	opened := decide.PodsToOpen(pods, decision.Let, coming, decision.Passed)
+	opened := decide.PodsToOpen(pods, decision.Let, coming, decision.Passed, r.Clock.Now())
 	for _, pod := range opened {
 		failed = append(failed, podgate.Open(ctx, r.Client, pod, why, r.Clock.Now()))
 	}

@@ -68,6 +68,9 @@ func gatedPod(name, state string) *corev1.Pod {
 	if strings.HasSuffix(state, " going") {
 		pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: metav1.Now().Time}, []string{"example.com/drain"}
 	}
+	if strings.HasSuffix(state, " lost") {
+		pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: time.Date(2026, 11, 21, 9, 59, 30, 0, time.UTC)}, []string{"example.com/drain"}
+	}
 	if strings.HasSuffix(state, " of another") {
 		pod.OwnerReferences[0].UID = "rs-2"
 	}
@@ -126,6 +129,7 @@ func TestOpenGates(t *testing.T) {
 		{name: "none at first", pods: map[string]string{"a": "gated", "b": "gated"}, let: 0},
 		{name: "as many as may run beside those that do", pods: map[string]string{"a": "running", "b": "gated", "c": "gated", "d": "gated"}, let: 3, want: []string{"a", "b", "c"}},
 		{name: "none beside one that is being deleted", pods: map[string]string{"a": "running going", "b": "gated"}, let: 1, want: []string{"a"}},
+		{name: "none beside one whose grace period ended half a minute ago", pods: map[string]string{"a": "running lost", "b": "gated"}, let: 1, want: []string{"a"}},
 		{name: "one in place of an evicted one", pods: map[string]string{"a": "failed", "b": "gated"}, let: 1, want: []string{"b"}},
 		{name: "none that is being deleted itself", pods: map[string]string{"a": "gated going", "b": "gated"}, let: 1, want: []string{"b"}},
 		{name: "all in the end", pods: map[string]string{"a": "running", "b": "gated", "c": "unready"}, let: decide.LetAll, want: []string{"a", "b", "c"}},

@@ -95,7 +95,8 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 
 // observeFinished observes which pods of the release have finished. Those of a run may have been removed since they succeeded.
 func (r *Reconciler) observeFinished(pods []corev1.Pod, result *scene) {
-	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	finished, finishing := decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	result.Finished, result.finishing = finished, decide.Sooner(result.finishing, finishing)
 	if result.Run == nil {
 		return
 	}

@@ -19,11 +19,13 @@ package changeworkload
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -74,6 +76,25 @@ func TestReconcileOpensGatesOfASupersededRelease(t *testing.T) {
 			NewWithT(t).Expect(p.running()).To(ConsistOf(row.want))
 		})
 	}
+}
+
+// The pod object of a node that doesn't answer stays until somebody removes the node: nothing else would replace it.
+func TestReconcileOpensAGateInPlaceOfAPodThatIsLostWithItsNode(t *testing.T) {
+	g := NewWithT(t)
+	objects := sleepOf(20, func(deployment *appsv1.Deployment) {
+		deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+	})
+	objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+	record := recordAt(2, version, "Running", "Superseded")
+	record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 1, Progress: "1/2"}
+	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
+	p := newPlane(t, append(objects, record, gatedPod("a", "running lost"), gatedPod("b", "gated"), testkit.ControlledKind("deployments.apps", "Enforce")), nil)
+	g.Expect(p.reconcile().RequeueAfter).To(Equal(30*time.Second), "its grace period ended half a minute ago")
+	g.Expect(p.running()).To(ConsistOf("a"))
+	p.Clock = clocktesting.NewFakePassiveClock(p.Clock.Now().Add(30 * time.Second))
+	p.reconcile()
+	g.Expect(p.running()).To(ConsistOf("a", "b"))
 }
 
 // changedSleep is the Deployment sleep with two ReplicaSets of one version. The newest has an image, and a pod at a gate.

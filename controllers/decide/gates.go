@@ -19,6 +19,7 @@ package decide
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,18 +57,30 @@ func hasReadinessGate(pod *corev1.Pod) bool {
 	})
 }
 
+// lostAfter is how long after its grace period a pod that is being deleted still counts as running. Then its node doesn't answer, which may last until
+// somebody removes the node.
+const lostAfter = time.Minute
+
+// LostIn returns in what time a pod counts as lost with its node, 0 for one that isn't being deleted or does already.
+func LostIn(pod *corev1.Pod, now time.Time) time.Duration {
+	if pod.DeletionTimestamp == nil {
+		return 0
+	}
+	return max(0, pod.DeletionTimestamp.Add(lostAfter).Sub(now))
+}
+
 // PodsToOpen returns the pods of a release whose gates to open now, the oldest first, so that at most let pods run, and get traffic. Pods that
-// are being deleted count while they exist, and coming further ones that come without a gate. Of pods that wait for traffic, only those
+// are being deleted count while they exist, unless they are lost, and coming further ones that come without a gate. Of pods that wait for traffic, only those
 // that passed their check get it, unless all may run.
-func PodsToOpen(pods []corev1.Pod, let, coming int32, passed sets.Set[types.UID]) []*corev1.Pod {
+func PodsToOpen(pods []corev1.Pod, let, coming int32, passed sets.Set[types.UID], now time.Time) []*corev1.Pod {
 	var unstarted, unready []*corev1.Pod
 	toStart, toServe := int(let)-int(coming), int(let)
 	for i := range pods {
 		pod := &pods[i]
-		if podEnded(pod) {
+		isGoing := pod.DeletionTimestamp != nil
+		if podEnded(pod) || isGoing && LostIn(pod, now) == 0 {
 			continue
 		}
-		isGoing := pod.DeletionTimestamp != nil
 		switch gate := Gated(pod); {
 		case gate == GateOpen:
 			toStart--

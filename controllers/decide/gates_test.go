@@ -80,8 +80,8 @@ func TestGated(t *testing.T) {
 	}
 }
 
-// gatedPods makes pods from texts such as "a!": name, and ! behind its gate at the start, ? before traffic, - where it is being deleted, and
-// x where it has ended. Those on the right are younger.
+// gatedPods makes pods from texts such as "a!": name, and ! behind its gate at the start, ? before traffic, - where it is being deleted, ~ where it
+// still is a minute after its grace period, and x where it has ended. Those on the right are younger.
 func gatedPods(texts string) []corev1.Pod {
 	var made []corev1.Pod
 	for at, text := range strings.Fields(texts) {
@@ -94,6 +94,9 @@ func gatedPods(texts string) []corev1.Pod {
 		}
 		if strings.Contains(text, "-") {
 			pod.DeletionTimestamp = &metav1.Time{Time: now}
+		}
+		if strings.Contains(text, "~") {
+			pod.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Minute)}
 		}
 		if strings.Contains(text, "x") {
 			pod.Status.Phase = corev1.PodFailed
@@ -115,6 +118,7 @@ func TestPodsToOpen(t *testing.T) {
 		{"as many as there is room for", "a b! c!", 2, 0, nil, "b"},
 		{"none while more run than may", "a b c!", 1, 0, nil, ""},
 		{"none while one that is being deleted runs", "a- b!", 1, 0, nil, ""},
+		{"one in place of one whose node is lost", "a~ b!", 1, 0, nil, "b"},
 		{"one in place of one that has ended", "ax b!", 1, 0, nil, "b"},
 		{"none that is being deleted", "a!- b!", 2, 0, nil, "b"},
 		{"none that has ended", "a!x b!", 2, 0, nil, "b"},
@@ -130,7 +134,7 @@ func TestPodsToOpen(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
-			for _, pod := range decide.PodsToOpen(gatedPods(row.pods), row.let, row.coming, sets.New(row.passed...)) {
+			for _, pod := range decide.PodsToOpen(gatedPods(row.pods), row.let, row.coming, sets.New(row.passed...), now) {
 				got = append(got, pod.Name)
 			}
 			NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(row.want))
