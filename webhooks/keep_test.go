@@ -95,8 +95,13 @@ func TestDefaulterKeepsTheFieldsOfAPacedRelease(t *testing.T) {
 				return
 			}
 			noun := workload.Noun(row.kind)
-			g.Expect(response.Warnings).To(Equal([]string{noun + " sleep is paced: the present value of " + row.fields + " stays until the last step; kubectl annotate " +
-				noun + "/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing"}))
+			warnings := []string{noun + " sleep is paced: the present value of " + row.fields + " stays until the last step; kubectl annotate " +
+				noun + "/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing"}
+			if row.fields == "spec.paused" {
+				warnings = append(warnings, "kubectl annotate deployment/sleep --namespace default --overwrite altershield.defense.antgroup.com/rollback=true rolls it back, "+
+					"which kubectl rollout undo can't do while it is paused")
+			}
+			g.Expect(response.Warnings).To(Equal(warnings))
 			g.Expect(annotationSet(patch, pacedKey)).To(Equal(row.mark))
 			kept := patched(t, deployment(t, row.old, row.updated), response)
 			again, _ := submitted(t, row.kind, deployment(t, row.old), kept, row.policy)
