@@ -314,8 +314,14 @@ func (p *pacing) awaited(until int32, asked appv1alpha1.OnFail) (reason, message
 func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, message string) {
 	message = fmt.Sprintf("%s; %d of them passed", p.describe(), len(p.tally.passed))
 	limit := p.seen.Pace.Policy.Spec.Deadline
-	if p.SoakUntil != nil || limit == nil || p.isUnattended() { // the soak begins anew, and with it the deadline
+	if p.SoakUntil != nil && len(p.tally.passed) == 0 { // none of those that soaked is left
 		p.SoakUntil, p.Deadline = nil, nil
+	}
+	if p.SoakUntil != nil && p.now.Before(p.SoakUntil.Time) {
+		message += "; soaks until " + p.SoakUntil.UTC().Format(time.RFC3339)
+	}
+	if limit == nil || p.isUnattended() {
+		p.Deadline = nil
 	}
 	if limit != nil {
 		p.Deadline = noLater(p.Deadline, afterWindow(p.now, limit.PerStep.Duration))
@@ -385,15 +391,25 @@ func (p *pacing) awaitedApprovals(next string) (reason, message string) {
 	case len(users) < needed:
 		message = fmt.Sprintf("%s needs %s (%d given): create a ChangeApproval of release %d", next, plural(needed, "approval"), len(users), p.workload.Spec.Release)
 		if p.Step > 0 {
-			ended := "is done"
-			if p.isLate() { // an approver mustn't take it for one that passed
-				ended = "didn't end in time"
-			}
-			message = fmt.Sprintf("%s %s; %s", p.present(), ended, message)
+			message = fmt.Sprintf("%s %s; %s", p.present(), p.ended(), message)
 		}
 		return appv1alpha1.ReasonAwaitingApproval, message
 	}
 	return "", ""
+}
+
+// ended returns how the present step ended. Approvers mustn't take it for one that passed if it didn't.
+func (p *pacing) ended() string {
+	passed := len(p.tally.passed) >= int(p.Target)
+	switch {
+	case p.isLate():
+		return "didn't end in time"
+	case passed && (p.SoakUntil == nil || !p.now.Before(p.SoakUntil.Time)):
+		return "is done"
+	case passed:
+		return fmt.Sprintf("soaks until %s, but %s lets the release go on", p.SoakUntil.UTC().Format(time.RFC3339), p.seen.Pace.GoOn.User)
+	}
+	return fmt.Sprintf("isn't done, as %d of its %s passed, but %s lets the release go on", len(p.tally.passed), plural(int(p.Target), "pod"), p.seen.Pace.GoOn.User)
 }
 
 // approvalsNeeded returns how many approvals the next step needs.

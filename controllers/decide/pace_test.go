@@ -255,7 +255,11 @@ func TestDecidePaceWaits(t *testing.T) {
 			"True Soaking", "step 1 of 3: 1 of 20 pods; soaks until 2026-11-21T10:05:00Z", 1, 5 * time.Minute},
 		{"no longer than the soak", atStep(1, 1, "Soaking", soakUntil(now)), see(20, inSteps("Gates"), passed(1, 1)),
 			"True StepRunning", "step 2 of 3: 5 of 20 pods; 1 of them passed", 2, 0},
-		{"for the soak anew if a pod is gone", atStep(1, 1, "Soaking", soakUntil(now)), see(20, inSteps("Gates")), "True StepRunning", running, 1, 0},
+		{"for the soak that goes on if a pod is gone", atStep(2, 5, "Soaking", soakUntil(now.Add(time.Minute))), see(20, inSteps("Gates", soaksAt(2)), passed(1, 4)),
+			"True StepRunning", "step 2 of 3: 5 of 20 pods; 4 of them passed; soaks until 2026-11-21T10:01:00Z", 2, 0},
+		{"for that pod alone at the end of the soak", atStep(2, 5, "Soaking", soakUntil(now)), see(20, inSteps("Gates", soaksAt(2)), passed(1, 4)),
+			"True StepRunning", "step 2 of 3: 5 of 20 pods; 4 of them passed", 2, 0},
+		{"for the soak anew if all its pods are gone", atStep(1, 1, "Soaking", soakUntil(now)), see(20, inSteps("Gates")), "True StepRunning", running, 1, 0},
 		{"for more pods once it is scaled up", atStep(2, 5, "AwaitingApproval"), see(40, inSteps("Gates"), passed(1, 5)),
 			"True StepRunning", "step 2 of 3: 10 of 40 pods; 5 of them passed", 2, 0},
 		{"for fewer pods once it is scaled down", atStep(2, 5, "StepRunning"), see(9, inSteps("Gates"), passed(1, 3)),
@@ -391,12 +395,15 @@ func TestDecidePaceGoesOnByRequest(t *testing.T) {
 		{"several steps at once", atStep(0, 0, "OnHold"), see(20, inSteps("Gates", free), goOn(3)), "True StepRunning", "step 3 of 3: 20 of 20 pods; 0 of them passed", 3, 0},
 		{"not past a step that is done", atStep(2, 5, "StepRunning"), see(20, inSteps("Gates"), goOn(2)), "True StepRunning", "step 2 of 3: 5 of 20 pods; 0 of them passed", 2, 0},
 		{"not past approvals", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates"), goOn(3)), "True AwaitingApproval",
-			"step 2 of 3 is done; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
+			"step 2 of 3 isn't done, as 0 of its 5 pods passed, but carol lets the release go on; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
 		{"not past a failure", atStep(1, 1, "StepFailed"), see(20, inSteps("Gates"), failed(1, 1, "sleep-1"), goOn(3)), "True StepFailed",
 			"step 1 of 3: 1 of 20 pods: no further pods come: pod sleep-1 failed its check: find error", 1, 0},
 		{"to all pods", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates", free), goOn(0)), "False WentOn", "carol let the release go on to all pods", 3, 0},
 		{"to all pods, but not past approvals", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates"), goOn(0)), "True AwaitingApproval",
-			"step 2 of 3 is done; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
+			"step 2 of 3 isn't done, as 0 of its 5 pods passed, but carol lets the release go on; step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
+		{"past the soak, but not past approvals", atStep(2, 5, "Soaking", soakUntil(now.Add(time.Minute))), see(20, inSteps("Gates", soaksAt(2)), passed(1, 5), goOn(3)),
+			"True AwaitingApproval", "step 2 of 3 soaks until 2026-11-21T10:01:00Z, but carol lets the release go on; " +
+				"step 3 of 3 needs 1 approval (0 given): create a ChangeApproval of release 1", 2, 0},
 		{"to the last step only", atStep(1, 1, "StepRunning"), see(20, inSteps("Gates", free), goOn(7)), "True StepRunning", "step 3 of 3: 20 of 20 pods; 0 of them passed", 3, 0},
 	})
 	t.Run("begins no step that is enlarged later", func(t *testing.T) {
@@ -484,7 +491,7 @@ func TestDecidePaceDeadline(t *testing.T) {
 		{"lets it go on from the last step", last, see(20, inSteps("Gates", limit("GoOn")), passed(1, 19)), "False StepDeadline", "the last step didn't end in time: deadline.then is GoOn", 3, 0},
 		{"is over if the pods pass later", late, see(20, inSteps("Gates", limit("Hold")), passed(1, 1)), "True Soaking", "step 1 of 3: 1 of 20 pods; soaks until 2026-11-21T10:05:00Z", 1, 5 * time.Minute},
 		{"begins anew for additional pods", atStep(2, 5, "StepRunning", stepDeadline(now)), see(40, inSteps("Gates", limit("Hold"))), "True StepRunning", "step 2 of 3: 10 of 40 pods; 0 of them passed", 2, 30 * time.Second},
-		{"begins anew if a pod is gone while the others soak", atStep(1, 1, "Soaking", soakUntil(now), stepDeadline(now)), see(20, inSteps("Gates", limit("Hold"))), "True StepRunning", running, 1, 30 * time.Second},
+		{"begins anew if all pods that soaked are gone", atStep(1, 1, "Soaking", soakUntil(now), stepDeadline(now)), see(20, inSteps("Gates", limit("Hold"))), "True StepRunning", running, 1, 30 * time.Second},
 		{"begins anew if it passed while no leader was there", atStep(1, 1, "StepRunning", stepDeadline(now.Add(-time.Minute))), see(20, inSteps("Gates", limit("Undo")), leads(time.Second)),
 			"True StepRunning", running, 1, 30 * time.Second},
 		{"begins anew if it passes right after that", atStep(1, 1, "StepRunning", stepDeadline(now)), see(20, inSteps("Gates", limit("Undo")), leads(29*time.Second)),
@@ -715,7 +722,7 @@ func TestDecideSoaksEachStep(t *testing.T) {
 	})
 	for name, interrupted := range map[string]seenOption{
 		"anew after a failure":      failed(1, 1, "sleep-1"),
-		"anew after a pod was gone": func(*decide.Observation) {},
+		"anew after its pod was gone": func(*decide.Observation) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -726,6 +733,27 @@ func TestDecideSoaksEachStep(t *testing.T) {
 			s.decide()
 			g.Expect(s.workload.Status.Pace.SoakUntil.Time).To(BeTemporally("==", now.Add(2*time.Minute)))
 		})
+	}
+}
+
+// With an autoscaler, or on nodes that come and go, a long soak would never end.
+func TestDecideSoaksOnWhilePodsComeAndGo(t *testing.T) {
+	g := NewWithT(t)
+	s := &story{t: t, workload: newWorkload(atStep(2, 5, "StepRunning")), seen: see(20, inSteps("Gates", soaksAt(2)), passed(1, 5)), now: now}
+	s.decide()
+	g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("True Soaking"))
+	s.seen.Desired, s.now = 24, now.Add(time.Minute)
+	s.decide()
+	g.Expect(s.workload.Status.Pace.Target).To(BeEquivalentTo(6))
+	s.seen, s.now = see(24, inSteps("Gates", soaksAt(2)), passed(1, 6)), now.Add(2*time.Minute)
+	s.decide()
+	g.Expect(s.workload.Status.Pace.SoakUntil.Time).To(BeTemporally("==", now.Add(5*time.Minute)))
+}
+
+// soaksAt has a step soak for five minutes.
+func soaksAt(step int) func(*appv1alpha1.ReleasePolicySpec) {
+	return func(spec *appv1alpha1.ReleasePolicySpec) {
+		spec.Steps[step-1].Soak = &metav1.Duration{Duration: 5 * time.Minute}
 	}
 }
 
