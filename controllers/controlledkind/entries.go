@@ -63,7 +63,7 @@ func mutatingEntries(
 		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
 		entry.Rules = rulesOf(kind, admissionregistrationv1.Create, admissionregistrationv1.Update)
 		entry.MatchConditions = []admissionregistrationv1.MatchCondition{
-			{Name: "release-or-operator-keys", Expression: releaseOrKeys(kind, operator)},
+			{Name: "release-or-operator-keys", Expression: unlessOwned(kind, releaseOrKeys(kind, operator))},
 		}
 		entries = append(entries, entry)
 	}
@@ -88,11 +88,11 @@ func validatingEntries(
 		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
 		entry.Rules = rulesOf(kind, validatedOperations(kind)...)
 		entry.MatchConditions = []admissionregistrationv1.MatchCondition{
-			{Name: "release-that-may-be-denied", Expression: mayBeDenied(kind)},
+			{Name: "release-that-may-be-denied", Expression: unlessOwned(kind, mayBeDenied(kind))},
 		}
 		if ruled, ok := kind.(workload.Ruled); ok && len(ruled.Operations()) > 0 {
 			entry.MatchConditions = []admissionregistrationv1.MatchCondition{
-				{Name: "rules-or-release-that-may-be-denied", Expression: mayBreakOrBeDenied(kind, ruled)},
+				{Name: "rules-or-release-that-may-be-denied", Expression: unlessOwned(kind, mayBreakOrBeDenied(kind, ruled))},
 			}
 		}
 		entries = append(entries, entry)
@@ -144,6 +144,15 @@ func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.Operation
 			Scope: &scope,
 		},
 	}}
+}
+
+// unlessOwned adds to a condition that a kind doesn't leave an object alone for what controls it: the Jobs of a CronJob are created while the operator
+// is down, too.
+func unlessOwned(kind workload.Kind, condition string) string {
+	if !workload.LeavesOwned(kind) {
+		return condition
+	}
+	return fmt.Sprintf("%s && (%s)", workload.NotOwned, condition)
 }
 
 // releaseOrKeys is true for a release, for updates by others of a workload whose release is frozen or paced, which they may start or change,

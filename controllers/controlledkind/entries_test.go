@@ -23,16 +23,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/cel-go/cel"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
@@ -129,13 +134,16 @@ func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 	g.Expect(entries).To(Equal([]admissionregistrationv1.ValidatingWebhook{wanted}))
 }
 
+// notOwned begins the conditions of kinds that leave alone what another object controls.
+const notOwned = "!(oldObject != null ? oldObject : object).metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false))"
+
 func TestMutatingEntriesCompareTheContentOfADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	groups := kinds.Sample(t, filepath.Join("..", ".."), "leaderworkerset", "leaderworkersets")
 	entries, err := mutatingEntries([]workload.Kind{groups}, ptr.To(fixedMutate(byService("/"))), operator)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(entries[0].Name).To(Equal("leaderworkersets.leaderworkerset.x-k8s.io.altershield.defense.antgroup.com"))
-	g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix("request.operation == 'CREATE' || (oldObject == null" +
+	g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix(notOwned + " && (request.operation == 'CREATE' || (oldObject == null" +
 		" || object.?spec.?leaderWorkerTemplate.?leaderTemplate != oldObject.?spec.?leaderWorkerTemplate.?leaderTemplate" +
 		" || object.?spec.?leaderWorkerTemplate.?workerTemplate != oldObject.?spec.?leaderWorkerTemplate.?workerTemplate)" +
 		" || (request.userInfo.username != '" + operator + "'"))
@@ -150,9 +158,9 @@ func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
 		condition  string
 	}{
 		{kinds.Sample(t, root, "leaderworkerset", "leaderworkersets"), []admissionregistrationv1.OperationType{"UPDATE"},
-			"release-that-may-be-denied", "((oldObject == null || object.?spec.?leaderWorkerTemplate"},
+			"release-that-may-be-denied", notOwned + " && (((oldObject == null || object.?spec.?leaderWorkerTemplate"},
 		{kinds.Sample(t, root, "kubernetescluster", "kubernetesclusters"), []admissionregistrationv1.OperationType{"CREATE", "DELETE", "UPDATE"},
-			"rules-or-release-that-may-be-denied", "request.operation != 'UPDATE' || true || ((oldObject == null || object.?spec.?cluster"},
+			"rules-or-release-that-may-be-denied", notOwned + " && (request.operation != 'UPDATE' || true || ((oldObject == null || object.?spec.?cluster"},
 	} {
 		g := NewWithT(t)
 		entries, err := validatingEntries([]workload.Kind{row.kind}, ptr.To(fixedValidate(byService("/"))))
@@ -161,6 +169,91 @@ func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
 		g.Expect(entries[0].MatchConditions).To(HaveLen(1))
 		g.Expect(entries[0].MatchConditions[0].Name).To(Equal(row.name))
 		g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix(row.condition))
+	}
+}
+
+// called reports whether the API server calls a webhook for a request, by its conditions. An object that there isn't is nil.
+func called(t *testing.T, conditions []admissionregistrationv1.MatchCondition, user string, old, updated *unstructured.Unstructured) bool {
+	t.Helper()
+	g := NewWithT(t)
+	env, err := expressions.Env(30, []cel.EnvOption{cel.Variable("request", cel.DynType), cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType)})
+	g.Expect(err).NotTo(HaveOccurred())
+	variables := map[string]any{"object": nil, "oldObject": nil}
+	request := map[string]any{"operation": "UPDATE", "userInfo": map[string]any{"username": user}}
+	if updated == nil {
+		request["operation"] = "DELETE"
+	} else {
+		variables["object"] = updated.Object
+	}
+	if old == nil {
+		request["operation"] = "CREATE"
+	} else {
+		variables["oldObject"] = old.Object
+	}
+	variables["request"] = request
+	for _, condition := range conditions {
+		compiled, err := expressions.Compile(env, condition.Expression, nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		holds, err := compiled.Holds(variables, expressions.NewBudget())
+		g.Expect(err).NotTo(HaveOccurred())
+		if !holds {
+			return false
+		}
+	}
+	return true
+}
+
+// objectOf returns an object with the metadata, in YAML.
+func objectOf(t *testing.T, metadata string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	NewWithT(t).Expect(yaml.Unmarshal([]byte("metadata: "+metadata), &object.Object)).To(Succeed())
+	return object
+}
+
+// A kind leaves alone what another object controls. Nor is its webhook called for that: runs of CronJobs start while no replica answers.
+func TestEntriesAreCalledForNoObjectThatTheKindLeavesAlone(t *testing.T) {
+	withRules := kinds.Sample(t, filepath.Join("..", ".."), "kubernetescluster", "kubernetesclusters")
+	free := objectOf(t, "{name: a}")
+	named := objectOf(t, "{name: a, ownerReferences: [{name: b}]}")
+	owned := objectOf(t, "{name: a, ownerReferences: [{name: b, controller: true}]}")
+	forged := objectOf(t, "{name: a, annotations: {altershield.defense.antgroup.com/released-by: x}}")
+	forgedOwned := objectOf(t, "{name: a, annotations: {altershield.defense.antgroup.com/released-by: x}, ownerReferences: [{name: b, controller: true}]}")
+	for _, row := range []struct {
+		name         string
+		kind         workload.Kind
+		old, updated *unstructured.Unstructured
+		called       bool
+	}{
+		{"a new Job", job.Kind{}, nil, free, true},
+		{"a new Job that another object owns, but doesn't control", job.Kind{}, nil, named, true},
+		{"a new Job of a CronJob", job.Kind{}, nil, owned, false},
+		{"a forged record on a Job", job.Kind{}, free, forged, true},
+		{"a forged record on a Job of a CronJob", job.Kind{}, owned, forgedOwned, false},
+		{"a forged record on a Job that gets a controller", job.Kind{}, free, forgedOwned, true},
+		{"a forged record on a Job that loses its controller", job.Kind{}, owned, forged, false},
+		{"a new object of a declared kind", withRules, nil, free, true},
+		{"a new object of a declared kind that another one controls", withRules, nil, owned, false},
+		{"a new StatefulSet that another object controls, which is to have no keys of the operator", statefulset.Kind{}, nil, owned, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			entries, err := mutatingEntries([]workload.Kind{row.kind}, ptr.To(fixedMutate(byService("/"))), operator)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(called(t, entries[0].MatchConditions, "alice", row.old, row.updated)).To(Equal(row.called))
+		})
+	}
+	entries, err := validatingEntries([]workload.Kind{withRules}, ptr.To(fixedValidate(byService("/"))))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for name, row := range map[string]struct {
+		old, updated *unstructured.Unstructured
+		called       bool
+	}{
+		"creation": {nil, free, true}, "creation of one that is controlled": {nil, owned, false},
+		"update": {free, owned, true}, "update of one that is controlled": {owned, free, false},
+		"deletion": {free, nil, true}, "deletion of one that is controlled": {owned, nil, false},
+	} {
+		NewWithT(t).Expect(called(t, entries[0].MatchConditions, "alice", row.old, row.updated)).To(Equal(row.called), name)
 	}
 }
 

@@ -18,6 +18,7 @@ package workload
 import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -33,6 +34,16 @@ type Preparer interface {
 type Selective interface {
 	// Controls reports whether an object is, rather than a part of the object that controls it.
 	Controls(object metav1.Object) bool
+}
+
+// NotOwned is a CEL condition for webhooks and policies, over object and oldObject. It is false for an object that another one controls; of an update,
+// for one that it controlled before.
+const NotOwned = "!(oldObject != null ? oldObject : object).metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false))"
+
+// LeavesOwned reports whether a kind is Selective and leaves alone every object that another one controls.
+func LeavesOwned(kind Kind) bool {
+	selective, ok := kind.(Selective)
+	return ok && !selective.Controls(&metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: ptr.To(true)}}})
 }
 
 // Ruled is a Kind with rules for requests.

@@ -28,13 +28,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // policyPrefix starts the name of a policy. Uninstalling the operator removes objects whose names start with altershieldoperator-.
 const policyPrefix = "altershieldoperator-rules-"
-
-// notOwned is false for an object that another one controls; of an update, for one that it controlled before.
-const notOwned = "!(oldObject != null ? oldObject : object).metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false))"
 
 // Operations returns the operations that rules apply to.
 func (r ruling) Operations() []appv1alpha1.RuleOperation {
@@ -73,8 +71,8 @@ func Policy(compiled Kind) (*admissionregistrationv1.ValidatingAdmissionPolicy, 
 			FailurePolicy: ptr.To(admissionregistrationv1.Fail), MatchConstraints: rules, Validations: compiled.validations(),
 		},
 	}
-	if owned := (&metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: ptr.To(true)}}}); !compiled.Controls(owned) {
-		policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "is-not-owned", Expression: notOwned}}
+	if workload.LeavesOwned(compiled) {
+		policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "is-not-owned", Expression: workload.NotOwned}}
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},
