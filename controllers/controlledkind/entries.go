@@ -156,13 +156,14 @@ func unlessOwned(kind workload.Kind, condition string) string {
 }
 
 // releaseOrKeys is true for a release, for updates by others of a workload whose release is frozen or paced, which they may start or change,
-// and for changes by others of keys that the operator writes, or that have an effect on it.
+// and for changes by others of keys that the operator writes, or that have an effect on it. Nothing starts in a workload that is being deleted: the
+// garbage collector takes its finalizer away while the operator is down, too.
 func releaseOrKeys(kind workload.Kind, operator string) string {
 	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationRollback)
 	if _, ok := kind.(workload.NodeBound); ok {
 		annotations = append(annotations, appv1alpha1.AnnotationFirstNodes)
 	}
-	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s in oldObject.metadata.?annotations.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}) || %s || %s))",
+	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (!has(object.metadata.deletionTimestamp) && (%s in oldObject.metadata.?annotations.orValue({}) || %s in oldObject.metadata.?annotations.orValue({})) || %s || %s))",
 		workload.MayChange(kind), quoted(operator), quoted(appv1alpha1.AnnotationFrozen), quoted(appv1alpha1.AnnotationPaced),
 		changed("labels", append(appv1alpha1.OwnedLabels(), appv1alpha1.LabelIgnoredSuspend)...),
 		changed("annotations", annotations...))

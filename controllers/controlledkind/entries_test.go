@@ -257,6 +257,28 @@ func TestEntriesAreCalledForNoObjectThatTheKindLeavesAlone(t *testing.T) {
 	}
 }
 
+// The garbage collector takes its finalizer away by an update, once nothing of a workload is left.
+func TestEntriesAreNotCalledForTheEndOfADeletion(t *testing.T) {
+	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
+	entries, err := mutatingEntries([]workload.Kind{statefulset.Kind{}}, ptr.To(fixedMutate(byService("/"))), operator)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, mark := range []string{"paced", "frozen"} {
+		marked := "annotations: {altershield.defense.antgroup.com/" + mark + ": x}"
+		present := objectOf(t, "{name: a, "+marked+"}")
+		deleted := objectOf(t, "{name: a, deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [foregroundDeletion], "+marked+"}")
+		for name, row := range map[string]struct {
+			old, updated *unstructured.Unstructured
+			called       bool
+		}{
+			"its finalizer is removed":             {deleted, objectOf(t, "{name: a, deletionTimestamp: '2026-11-21T10:00:00Z', "+marked+"}"), false},
+			"its finalizer and mark are removed":   {deleted, objectOf(t, "{name: a, deletionTimestamp: '2026-11-21T10:00:00Z'}"), true},
+			"a finalizer is removed while it runs": {objectOf(t, "{name: a, finalizers: [b], "+marked+"}"), present, true},
+		} {
+			NewWithT(t).Expect(called(t, entries[0].MatchConditions, collector, row.old, row.updated)).To(Equal(row.called), mark+", "+name)
+		}
+	}
+}
+
 // The API server compiles the conditions of a webhook when it is configured.
 func TestEntriesOfDeclaredKindsAreTakenByTheAPIServer(t *testing.T) {
 	g, kube, root := NewWithT(t), apiServer.Client(t), filepath.Join("..", "..")
