@@ -59,6 +59,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/apiserver"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
@@ -347,16 +348,18 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		return err
 	}
 	policies := pace.Reader{Namespaces: mgr.GetCache(), Policies: mgr.GetCache(), Namespace: opts.namespace}
+	// Each has a limit of its own: who floods one with reviews doesn't keep the others from reading.
+	live := func() client.Reader { return bounded.NewReader(mgr.GetAPIReader(), clock.RealClock{}) }
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),
 		Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
-		ControlledKinds:      &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
+		ControlledKinds:      &controlledkind.Validator{Kinds: builtIn(), Live: live(), Compiler: kinds.compiler},
 		ChangeFreezes:        &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace},
 		ReleasePolicies:      &releasepolicy.Validator{Kinds: kinds, Namespace: opts.namespace},
-		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules, Live: mgr.GetAPIReader()},
+		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules, Live: live()},
 		BreakGlasses:         breakglass.Attributor{},
-		ChangeApprovals:      &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
+		ChangeApprovals:      &changeapproval.Attributor{Kinds: kinds, Live: live(), Policies: policies},
 		ChangeVerdicts:       changeverdict.Attributor{Clock: clock.RealClock{}},
 	}); err != nil {
 		return err

@@ -19,18 +19,17 @@ package webhooks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -41,30 +40,6 @@ import (
 // Finds the gate label of the pods of a version that a release returns to: the cache of a replica that doesn't lead has no revisions.
 // +kubebuilder:rbac:groups=apps,resources=replicasets;controllerrevisions,verbs=list
 
-// Limits of live reads: per second, in a burst, and the timeout of each.
-const (
-	liveReads, liveReadsBurst = 20, 200
-	liveTimeout               = 2 * time.Second
-)
-
-var errTooManyReads = errors.New("too many live reads at once: try again in a second")
-
-// boundedReader reads from the API server at a limited rate: any caller who reaches the port can cause these reads.
-type boundedReader struct {
-	client.Reader
-	limiter flowcontrol.PassiveRateLimiter
-}
-
-// List fails at once beyond the rate limit.
-func (r boundedReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	if !r.limiter.TryAccept() {
-		return errTooManyReads
-	}
-	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
-	defer cancel()
-	return r.Reader.List(ctx, list, options...)
-}
-
 // past reads the outcome of earlier releases of a workload from the API server.
 type past struct {
 	kind     workload.Kind
@@ -74,8 +49,7 @@ type past struct {
 }
 
 func newPast(options Options, accounts *accounts) *past {
-	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(liveReads, liveReadsBurst, options.Clock)
-	live := boundedReader{options.Live, limiter}
+	live := bounded.NewReader(options.Live, options.Clock)
 	return &past{live: live, history: &history.Keeper{Live: live}, accounts: accounts}
 }
 

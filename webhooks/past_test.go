@@ -28,7 +28,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -299,22 +298,11 @@ func TestDefaulterKeepsTheGateOfAnOrphanedReplicaSet(t *testing.T) {
 	}
 }
 
-func TestBoundedReaderReadsNotTooOftenAndNotForLong(t *testing.T) {
+func TestPastReadsAtALimitedRate(t *testing.T) {
 	g := NewWithT(t)
-	clock := clocktesting.NewFakePassiveClock(now)
-	var deadlines int
-	live := readerOf(t, interceptor.Funcs{List: func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
-		if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) <= 2*time.Second {
-			deadlines++
-		}
-		return nil
-	}})
-	reader := newPast(Options{Live: live, Clock: clock}, nil).live
+	past := pastOf(nil, accountsOf(t, readerOf(t, interceptor.Funcs{})))
 	for range 200 {
-		g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
+		g.Expect(past.live.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
 	}
-	g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads at once: try again in a second"))
-	clock.SetTime(now.Add(time.Second))
-	g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
-	g.Expect(deadlines).To(Equal(201))
+	g.Expect(past.live.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads at once: try again in a second"))
 }

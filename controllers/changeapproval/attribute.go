@@ -41,7 +41,7 @@ import (
 type Attributor struct {
 	// Kinds are the kinds of workloads under change control.
 	Kinds workload.Kinds
-	// Live reads workloads from the API server.
+	// Live reads workloads from the API server, at a limited rate.
 	Live client.Reader
 	// Policies finds the ReleasePolicy of a workload.
 	Policies pace.Reader

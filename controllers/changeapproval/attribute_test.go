@@ -28,10 +28,12 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -159,6 +161,22 @@ func TestAttributorWarnsWithoutAPolicy(t *testing.T) {
 	response = handle(t, attributor, approval, authenticationv1.UserInfo{Username: "system:serviceaccount:ci:robot"})
 	g.Expect(response.Result.Message).To(Equal(
 		"service account system:serviceaccount:ci:robot can't approve releases of deployment web: no ReleasePolicy names it in spec.approvers.users"))
+}
+
+func TestAttributorReadsAtALimitedRate(t *testing.T) {
+	g, kube := NewWithT(t), testkit.NewFake(t, web())
+	attributor := &Attributor{
+		Kinds: workload.Registry{deployment.Kind{}}, Live: bounded.NewReader(kube, clocktesting.NewFakePassiveClock(testkit.Now())),
+		Policies: pace.Reader{Namespaces: kube, Policies: kube, Namespace: "system"},
+	}
+	approval := &appv1alpha1.ChangeApproval{Spec: appv1alpha1.ChangeApprovalSpec{
+		Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: present, Release: 12,
+	}}
+	for range 200 {
+		g.Expect(handle(t, attributor, approval, authenticationv1.UserInfo{Username: "bob"}).Allowed).To(BeTrue())
+	}
+	response := handle(t, attributor, approval, authenticationv1.UserInfo{Username: "bob"})
+	g.Expect(response.Result.Message).To(Equal("reading deployment web in namespace shop: too many live reads at once: try again in a second"))
 }
 
 // handle returns the answer to the creation of an approval in the namespace shop.

@@ -40,7 +40,7 @@ import (
 type Validator struct {
 	// Kinds are the built-in kinds.
 	Kinds workload.Registry
-	// Live reads CustomResourceDefinitions.
+	// Live reads CustomResourceDefinitions, at a limited rate.
 	Live     client.Reader
 	Compiler *declared.Compiler
 }

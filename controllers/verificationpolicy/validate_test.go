@@ -22,16 +22,19 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
@@ -186,17 +189,23 @@ func TestValidatorWarnsOfNoQueryWhileItCantListSources(t *testing.T) {
 	spec.Checks[0].Query.SourceRef.Name = "confined"
 	raw, err := json.Marshal(&appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Name: "careful"}, Spec: spec})
 	g.Expect(err).NotTo(HaveOccurred())
-	live := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return errors.New("no leader")
-		},
-	})
-	validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t), Live: live}
-	response := validator.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: "CREATE", Namespace: "shop", Name: "careful", Object: runtime.RawExtension{Raw: raw},
-	}})
-	g.Expect(response.Allowed).To(BeTrue())
-	g.Expect(response.Warnings).To(BeEmpty())
+	for _, row := range []struct {
+		err  error
+		logs int
+	}{{errors.New("no leader"), 1}, {bounded.ErrTooManyReads, 0}} { // any caller who reaches the port can cause the latter
+		live := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return row.err },
+		})
+		var logs int
+		log := funcr.New(func(string, string) { logs++ }, funcr.Options{})
+		validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t), Live: live}
+		response := validator.Handle(ctrl.LoggerInto(t.Context(), log), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: "CREATE", Namespace: "shop", Name: "careful", Object: runtime.RawExtension{Raw: raw},
+		}})
+		g.Expect(response.Allowed).To(BeTrue())
+		g.Expect(response.Warnings).To(BeEmpty())
+		g.Expect(logs).To(Equal(row.logs), row.err.Error())
+	}
 }
 
 func TestValidatorLetsAnInvalidPolicyBeDeleted(t *testing.T) {
