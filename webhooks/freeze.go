@@ -107,8 +107,11 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 	answer := decide.Admit(facts)
 	if len(answer.Stops) > 0 {
 		glass, with, pending, err := f.glassFor(ctx, asked, facts)
-		if err != nil {
-			return course{}, err
+		switch {
+		case err != nil && !answer.OnlySlows():
+			return course{}, fmt.Errorf("%w: try again", err)
+		case err != nil:
+			warnings = append(warnings, fmt.Sprintf("%s: it is rolled out in steps, whatever they override", err))
 		}
 		if glass != nil {
 			answer = with

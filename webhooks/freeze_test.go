@@ -594,9 +594,9 @@ func TestBreakGlassPassesASuspension(t *testing.T) {
 
 func TestFreezesThatCanNotBeRead(t *testing.T) {
 	old, next := deployment(t, stamped(versionOf123, "1")), deployment(t, stamped(versionOf123, "1"), repaired)
-	answer := func(failing client.ObjectList) admission.Response {
+	answer := func(failing client.ObjectList, objects ...client.Object) admission.Response {
 		accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
-		reader := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(lock(acting("Deny")), glass()).WithInterceptorFuncs(interceptor.Funcs{
+		reader := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 				if reflect.TypeOf(list) == reflect.TypeOf(failing) {
 					return errors.New("no answer")
@@ -610,9 +610,20 @@ func TestFreezesThatCanNotBeRead(t *testing.T) {
 		return defaulter.Handle(t.Context(), requestOf(t, old, next))
 	}
 	g := NewWithT(t)
-	g.Expect(answer(nil).Allowed).To(BeTrue(), "by the BreakGlass")
-	g.Expect(answer(&appv1alpha1.ChangeFreezeList{}).Result.Code).To(BeEquivalentTo(500), "no release passes a freeze that is not known")
-	g.Expect(answer(&appv1alpha1.BreakGlassList{}).Result.Code).To(BeEquivalentTo(500), "no release is parked or denied that a BreakGlass may let pass")
+	frozen := []client.Object{lock(acting("Deny")), glass()}
+	g.Expect(answer(nil, frozen...).Allowed).To(BeTrue(), "by the BreakGlass")
+	g.Expect(answer(&appv1alpha1.ChangeFreezeList{}, frozen...).Result.Code).To(BeEquivalentTo(500), "no release passes a freeze that is not known")
+	denial := answer(&appv1alpha1.BreakGlassList{}, frozen...).Result
+	g.Expect(denial.Code).To(BeEquivalentTo(500), "no release is parked or denied that a BreakGlass may let pass")
+	g.Expect(denial.Message).To(Equal("deployment sleep: listing the BreakGlasses in namespace default: no answer: try again"))
+
+	inSteps := answer(&appv1alpha1.BreakGlassList{}, careful(), gate())
+	g.Expect(inSteps.Allowed).To(BeTrue(), "it is paced as without a BreakGlass")
+	g.Expect(annotationSet(operations(inSteps.Patches), "altershield.defense.antgroup.com/paced")).To(ContainSubstring(`"policy":"default/careful"`))
+	g.Expect(inSteps.Warnings).To(ContainElement(
+		"deployment sleep: listing the BreakGlasses in namespace default: no answer: it is rolled out in steps, whatever they override"))
+	denial = answer(&appv1alpha1.BreakGlassList{}, careful(), gate(), lock()).Result
+	g.Expect(denial.Code).To(BeEquivalentTo(500), "it would be parked")
 }
 
 func TestValidatorDecidesNothingWhileBreakGlassesCannotBeRead(t *testing.T) {

@@ -56,6 +56,13 @@ type Admitted struct {
 	Ignores, Returns bool
 }
 
+// OnlySlows reports whether nothing but its steps stops a release.
+func (a Admitted) OnlySlows() bool {
+	return !slices.ContainsFunc(a.Stops, func(stop appv1alpha1.BreakGlassOverride) bool {
+		return stop != appv1alpha1.OverridePace && stop != appv1alpha1.OverrideApproval
+	})
+}
+
 // Admit returns what becomes of a release. Whatever stops it has its own ways past. A rollback by the operator passes everything. The label
 // ignored-suspend lets it through a suspension and a quarantine, a verified version passes a suspension and isn't paced, and a BreakGlass
 // passes what it overrides. A parked release whose pause is ended stays parked. A denied release uses nothing.
