@@ -101,7 +101,8 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	before.exempt = !released
 	before.knownAs, before.gate = d.past.orphan(ctx, request.Namespace, created, before)
 	given := before
-	if _, once := d.kind.(workload.Once); once { // an earlier call of the webhook for this request may have removed its label
+	_, once := d.kind.(workload.Once)
+	if once && before.mayBeStampedBy(request.UserInfo.Username, d.clock.Now()) { // an earlier call for this request may have removed its label
 		given = before.beforeFirstCall(marks{})
 	}
 	after, err := stampNew(given, request.UserInfo.Username, d.clock.Now())

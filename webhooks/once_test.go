@@ -128,6 +128,33 @@ func TestDefaulterKnowsTheLabelOfACreatedJobWhenItIsCalledAgain(t *testing.T) {
 	}
 }
 
+// kubectl replace --force, or a backup, creates a Job again from one that ran by its label.
+func TestDefaulterSuspendsAJobThatIsCreatedAgainFromOneThatIgnoredItsPast(t *testing.T) {
+	for _, row := range []struct {
+		name, user, time string
+		held             bool
+	}{
+		{"a day after it", "alice", "2026-11-20T10:00:00Z", true},
+		{"half a minute after it", "alice", "2026-11-21T09:59:29Z", true},
+		{"by another user", "bob", "2026-11-21T10:00:00Z", true},
+		{"at a time to come", "alice", "2026-11-21T10:00:31Z", true},
+		{"but not in the same request", "alice", "2026-11-21T09:59:30Z", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			created := deployment(t, annotation("altershield.defense.antgroup.com/released-by",
+				`{"user":"`+row.user+`","time":"`+row.time+`","version":"`+versionOf123+`","release":1,"ended":{"ignoredSuspend":true}}`))
+			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, jobRecord(t, created), failedJob())).of(job.Kind{})
+			patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
+				paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
+			response := patcher.Handle(t.Context(), requestOf(t, nil, created))
+			g.Expect(response.Allowed).To(BeTrue())
+			_, suspended := operations(response.Patches)["add /spec/suspend"]
+			g.Expect(suspended).To(Equal(row.held))
+		})
+	}
+}
+
 func TestDefaulterAdmitsNoJobWithoutKnowingItsPast(t *testing.T) {
 	g := NewWithT(t)
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {

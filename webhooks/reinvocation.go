@@ -17,9 +17,14 @@ limitations under the License.
 package webhooks
 
 import (
+	"time"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
+
+// longestRequest is how long after its first call the webhook is called again for a request. The clocks of replicas may differ.
+const longestRequest = 30 * time.Second
 
 // ended returns what a stamped release ended; nil if nothing.
 func ended(updated, stamped marks) *appv1alpha1.Ended {
@@ -46,6 +51,13 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 func (m marks) isStampedAfter(old marks) bool {
 	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
 	return found && record.Release == decide.NextRelease(old.annotations)
+}
+
+// mayBeStampedBy reports whether an earlier call of the webhook for the creation of a workload may have stamped it: the record is of its user, and of
+// just now. An export has that of another creation.
+func (m marks) mayBeStampedBy(user string, now time.Time) bool {
+	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
+	return found && record.User == user && now.Sub(record.Time.Time).Abs() <= longestRequest
 }
 
 // isAdjustedAfter reports whether an earlier call of the webhook for this request, which was no release then, changed the mark of the present paced
