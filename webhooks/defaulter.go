@@ -281,7 +281,7 @@ func keptKeys(old, updated, stamped marks) []string {
 			kept = append(kept, key)
 		}
 	}
-	for _, key := range appv1alpha1.OwnedAnnotations() {
+	for _, key := range append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationGoOnReason, appv1alpha1.AnnotationRollbackReason) {
 		if old.annotations[key] != updated.annotations[key] && old.annotations[key] == stamped.annotations[key] {
 			kept = append(kept, key)
 		}

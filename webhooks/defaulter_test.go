@@ -277,7 +277,13 @@ func TestDeploymentDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 			[]string{"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
 		{"a name without a request", release, all(release, askedBy("bob")), []string{
 			"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
+		{"another reason of a request", all(release, asking("true"), askedBy("bob"), rollbackBecause("true INC-99")), all(release, asking("true"), askedBy("bob"), rollbackBecause("true CHG-1")),
+			[]string{"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-reason"}},
+		{"a reason without a request", release, all(release, annotation(goOnReasonKey, "4:2 CHG-1")), []string{
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/go-on-reason"}},
 		{"a request for a rollback", release, all(release, asking("true")), nil},
+		{"a request for a rollback that has a reason", release, all(release, asking("true"), because("INC-99")), nil},
+		{"a request for a rollback that has a reason and is withdrawn", all(release, asking("true"), askedBy("bob"), rollbackBecause("true INC-99")), release, nil},
 		{"a request for a rollback that the webhook has noted before it is asked again", release, all(release, asking("true"), askedBy("alice")), nil},
 		{"a withdrawn request for a rollback", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")), nil},
 		{"a withdrawn request for a rollback with its name", all(release, asking("true"), askedBy("bob")), release, nil},

@@ -129,6 +129,9 @@ func TestStampUpdateMovesTheReasonOfARequestToIt(t *testing.T) {
 		{"not one from before, for a rollback", because("waits"), all(rollback, because("waits")), rollbackReason, "", "waits"},
 		{"not of an earlier request that was the same", all(annotation(goOnKey, "4:3"), annotation(goOnReason, "4:2 CHG-1")), all(goOn, annotation(goOnReason, "4:2 CHG-1")), goOnReason, "", ""},
 		{"not of a request that is there already", goOn, all(goOn, because("CHG-1")), goOnReason, "", "CHG-1"},
+		{"which keeps it, to go on", all(goOn, annotation(goOnReason, "4:2 CHG-1")), all(goOn, annotation(goOnReason, "4:2 INC-99")), goOnReason, "4:2 CHG-1", ""},
+		{"which keeps it, for a rollback", all(rollback, annotation(rollbackReason, "true INC-99")), rollback, rollbackReason, "true INC-99", ""},
+		{"which gets none later", goOn, all(goOn, annotation(goOnReason, "4:2 CHG-1")), goOnReason, "", ""},
 		{"and forgets it with the request", all(release, annotation(goOnReason, "4:2 CHG-1")), annotation(goOnReason, "4:2 CHG-1"), goOnReason, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -36,6 +36,7 @@ func (m marks) settleRequests(old, updated marks, user string) {
 			delete(m.annotations, about.by)
 			delete(m.annotations, about.reason)
 		case old.annotations[request]:
+			restore(m.annotations, old.annotations, []string{about.reason})
 		default:
 			m.annotations[about.by] = user
 			switch {

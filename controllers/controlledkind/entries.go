@@ -159,7 +159,8 @@ func unlessOwned(kind workload.Kind, condition string) string {
 // and for changes by others of keys that the operator writes, or that have an effect on it. Nothing starts in a workload that is being deleted: the
 // garbage collector takes its finalizer away while the operator is down, too.
 func releaseOrKeys(kind workload.Kind, operator string) string {
-	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationRollback)
+	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationGoOnReason,
+		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackReason)
 	if _, ok := kind.(workload.NodeBound); ok {
 		annotations = append(annotations, appv1alpha1.AnnotationFirstNodes)
 	}

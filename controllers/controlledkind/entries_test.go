@@ -320,7 +320,8 @@ func TestReleaseOrKeysHasEveryKeyOnce(t *testing.T) {
 		"altershield.defense.antgroup.com/ignored-suspend-removed", "altershield.defense.antgroup.com/held", "altershield.defense.antgroup.com/held-from",
 		"altershield.defense.antgroup.com/hold-with", "altershield.defense.antgroup.com/parked", "altershield.defense.antgroup.com/rollback",
 		"altershield.defense.antgroup.com/rollback-by", "altershield.defense.antgroup.com/rollbacks",
-		"altershield.defense.antgroup.com/go-on", "altershield.defense.antgroup.com/go-on-by",
+		"altershield.defense.antgroup.com/rollback-reason",
+		"altershield.defense.antgroup.com/go-on", "altershield.defense.antgroup.com/go-on-by", "altershield.defense.antgroup.com/go-on-reason",
 	} {
 		NewWithT(t).Expect(strings.Count(made, "'"+key+"'")).To(Equal(1), key)
 	}
