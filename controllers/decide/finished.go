@@ -36,7 +36,7 @@ type FinishRule struct {
 	Of Rollout
 }
 
-// FinishedPods returns the pods of a release that completed it, in the order in which they did. wait is the time until another one
+// FinishedPods returns the desired pods of a release that completed it, in the order in which they did. wait is the time until another one
 // does, 0 where only an event can change the result.
 func FinishedPods(
 	deployment string, pods []corev1.Pod, batches []appv1alpha1.ChangePod, rule FinishRule, now time.Time,
@@ -47,7 +47,7 @@ func FinishedPods(
 		summary := Summarize(deployment, pod)
 		known, isBatched := batched.of(pod)
 		switch {
-		case isReplaced(pod):
+		case isReplaced(pod), !rule.Of.Wants(pod):
 			continue
 		case IsFinished(pod):
 		case isBatched:

@@ -18,6 +18,7 @@ package decide_test
 
 import (
 	"cmp"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,11 @@ func podAt(name, label string, readySince *time.Time, changes ...func(*corev1.Po
 
 func evicted(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 
+// indexed sets the label of a pod with the number in its name.
+func indexed(pod *corev1.Pod) {
+	pod.Labels = map[string]string{"apps.kubernetes.io/pod-index": strings.TrimPrefix(pod.Name, "a-")}
+}
+
 func ago(seconds int) *time.Time {
 	at := now.Add(-time.Duration(seconds) * time.Second)
 	return &at
@@ -57,6 +63,7 @@ func TestFinishedPods(t *testing.T) {
 		name          string
 		pods          []corev1.Pod
 		minReady      int32
+		first, end    int64
 		byLabel       []string
 		byReady       []string
 		readyFinished int64
@@ -72,13 +79,17 @@ func TestFinishedPods(t *testing.T) {
 		{name: "the wait is that of the next pod", pods: []corev1.Pod{podAt("a", "", ago(5)), podAt("b", "", ago(10)), podAt("c", "", ago(7))}, minReady: 30, wait: 20 * time.Second},
 		{name: "a pod counts from the end of minReadySeconds", pods: []corev1.Pod{podAt("a", "", ago(40))}, minReady: 30, byReady: []string{"a"}, readyFinished: 1795255190},
 		{name: "a labelled pod waits for nothing", pods: []corev1.Pod{podAt("a", "1795255190", ago(10))}, minReady: 30, byLabel: []string{"a"}, byReady: []string{"a"}, readyFinished: 1795255190},
+		{name: "of numbered pods those count that are desired", first: 2, end: 4, byReady: []string{"a-3", "a-2", "b"}, readyFinished: 1795255180,
+			pods: []corev1.Pod{podAt("a-4", "", ago(25), indexed), podAt("a-3", "", ago(20), indexed), podAt("a-2", "", ago(15), indexed),
+				podAt("a-1", "", ago(10), indexed), podAt("b", "", ago(5))}},
+		{name: "no numbered pod counts that leaves before its minReadySeconds", end: 2, minReady: 30, pods: []corev1.Pod{podAt("a-2", "", ago(10), indexed)}},
 		{name: "pods come in the order in which they finished", pods: []corev1.Pod{podAt("b", "", ago(10)), podAt("c", "1795255180", nil), podAt("a", "", ago(10))},
 			byLabel: []string{"c"}, byReady: []string{"c", "a", "b"}, readyFinished: 1795255180},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			names := func(labelled bool) (names []string, first int64, wait time.Duration) {
-				rule := decide.FinishRule{Labelled: labelled, Of: decide.Rollout{MinReadySeconds: row.minReady}}
+				rule := decide.FinishRule{Labelled: labelled, Of: decide.Rollout{MinReadySeconds: row.minReady, First: row.first, End: row.end}}
 				finished, wait := decide.FinishedPods("sleep", row.pods, []appv1alpha1.ChangePod{batch}, rule, now)
 				for _, pod := range finished {
 					names, first = append(names, pod.Pod), cmp.Or(first, pod.FinishTimeUnix)

@@ -83,7 +83,7 @@ type Observation struct {
 	Records int
 	// Verifier is the state of the verifier.
 	Verifier verifier.State
-	// Finished are the finished pods of this release, without those that are being replaced, in the order of their batches.
+	// Finished are the desired pods of this release that finished, without those that are being replaced, in the order of their batches.
 	Finished []appv1alpha1.PodSummary
 	// Earlier reports whether there are batches of earlier releases of the version.
 	Earlier bool

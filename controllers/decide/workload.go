@@ -32,6 +32,8 @@ import (
 type Rollout struct {
 	// Desired is the number of desired pods.
 	Desired int32
+	// First and End are the ordinals of the desired pods, from the first to the one after the last. End is 0 where pods have none.
+	First, End int64
 	// Kept is how many pods a user keeps at the version before by the partition of a declared kind: they aren't desired.
 	Kept int32
 	// Idle is why no pod is desired, where that isn't for want of replicas: "no node is to run one".
@@ -60,6 +62,13 @@ func (r *Rollout) KeepBack(pods int32) {
 		r.Idle = "its partition keeps all of its pods as they are"
 	}
 	r.Desired = max(r.Desired-pods, 0)
+}
+
+// Wants reports whether a pod is one of those that are desired: neither one that leaves as the workload is scaled down, nor one that a user
+// keeps at the version before by a partition. Pods without an ordinal are.
+func (r *Rollout) Wants(pod *corev1.Pod) bool {
+	index, known := IndexOf(pod)
+	return r.End == 0 || !known || int64(index) >= r.First && int64(index) < r.End
 }
 
 // Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment, for example.

@@ -103,10 +103,12 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 	}
 	rollout := decide.Rollout{
 		Desired:         ptr.Deref(set.Spec.Replicas, 1),
+		First:           int64(startOf(set)),
 		MinReadySeconds: set.Spec.MinReadySeconds,
 		Paused:          isStopped(set.Spec.UpdateStrategy),
 		Resume:          "set its partition to 0",
 	}
+	rollout.End = rollout.First + int64(rollout.Desired)
 	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		rollout.Resume = "set its update strategy to RollingUpdate"
 	}
@@ -114,7 +116,9 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		return rollout
 	}
 	if !rollout.Paused || isPaced(set) {
-		rollout.KeepBack(userPartition(set))
+		kept := userPartition(set)
+		rollout.First += int64(kept)
+		rollout.KeepBack(kept)
 	}
 	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
 	return rollout
@@ -190,6 +194,7 @@ func (Kind) Ordinals(object client.Object) (decide.Ordinals, bool) {
 	}
 	ordinals := decide.Ordinals{
 		Label:     appsv1.ControllerRevisionHashLabelKey,
+		Start:     startOf(set),
 		Current:   set.Status.CurrentRevision,
 		Update:    set.Status.UpdateRevision,
 		Replicas:  ptr.Deref(set.Spec.Replicas, 1),
@@ -197,11 +202,13 @@ func (Kind) Ordinals(object client.Object) (decide.Ordinals, bool) {
 		Ordered:   set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 		Observed:  set.Status.ObservedGeneration == set.Generation,
 	}
-	if set.Spec.Ordinals != nil {
-		ordinals.Start = set.Spec.Ordinals.Start
-	}
 	ordinals.UserPartition = userPartition(set)
 	return ordinals, true
+}
+
+// startOf returns the first ordinal.
+func startOf(set *appsv1.StatefulSet) int32 {
+	return ptr.Deref(set.Spec.Ordinals, appsv1.StatefulSetOrdinals{}).Start
 }
 
 // Pods lists the pods of a StatefulSet.

@@ -17,6 +17,7 @@ limitations under the License.
 package statefulset_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -69,12 +70,17 @@ func TestKindRollout(t *testing.T) {
 		{"with a pod that leaves as it is scaled down", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](4), UpdateStrategy: rollingFrom(0)},
 			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 4}, decide.Rollout{Desired: 4}},
 		{"of which a user keeps pods old", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), UpdateStrategy: rollingFrom(2)},
-			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 3}, decide.Rollout{Desired: 3}},
+			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 3}, decide.Rollout{Desired: 3, First: 2}},
 		{"of which a user keeps pods old, with another old pod", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), UpdateStrategy: rollingFrom(2)},
-			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 2}, decide.Rollout{Desired: 3, Rolling: true}},
+			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 2}, decide.Rollout{Desired: 3, First: 2, Rolling: true}},
 		{"of which a user keeps all pods old", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), UpdateStrategy: rollingFrom(7)},
-			appsv1.StatefulSetStatus{Replicas: 5}, decide.Rollout{Idle: "its partition keeps all of its pods as they are"}},
-		{"without replicas", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](0), UpdateStrategy: rollingFrom(7)}, appsv1.StatefulSetStatus{}, decide.Rollout{}},
+			appsv1.StatefulSetStatus{Replicas: 5}, decide.Rollout{First: 7, Idle: "its partition keeps all of its pods as they are"}},
+		{"without replicas", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](0), UpdateStrategy: rollingFrom(7)}, appsv1.StatefulSetStatus{}, decide.Rollout{First: 7}},
+		{"whose ordinals begin later", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), Ordinals: &appsv1.StatefulSetOrdinals{Start: 10}, UpdateStrategy: rollingFrom(2)},
+			appsv1.StatefulSetStatus{}, decide.Rollout{Desired: 3, First: 12, End: 15}},
+		{"whose ordinals begin later, and whose pods a user deletes",
+			appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), Ordinals: &appsv1.StatefulSetOrdinals{Start: 10}, UpdateStrategy: onDelete},
+			appsv1.StatefulSetStatus{}, decide.Rollout{Desired: 5, First: 10, End: 15, Paused: true}},
 		{"that is held", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), UpdateStrategy: rollingFrom(math.MaxInt32)},
 			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 2}, decide.Rollout{Desired: 5, Rolling: true, Paused: true}},
 		{"whose pods a user deletes", appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5), UpdateStrategy: onDelete},
@@ -84,6 +90,7 @@ func TestKindRollout(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.want.Resume = "set its partition to 0"
+			row.want.End = cmp.Or(row.want.End, int64(ptr.Deref(row.spec.Replicas, 1)))
 			if row.spec.UpdateStrategy.Type == "OnDelete" {
 				row.want.Resume = "set its update strategy to RollingUpdate"
 			}
