@@ -104,6 +104,10 @@ func TestDeletePodOnTheFirstNodes(t *testing.T) {
 		{"as many as may be unavailable", waiting("1a 2a 3a 4a"), []string{"agent-1", "agent-2"}, 5 * time.Second},
 		{"those that are left", waiting("1b 2b 3a 4a"), []string{"agent-3"}, 5 * time.Second},
 		{"not while the new ones are missing", waiting("3a 4a"), nil, 5 * time.Second},
+		{"nor while one is missing, beside a pod on a node where no other would come up", waiting("1b 2b 3a 4a", func(set *appsv1.DaemonSet) {
+			set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(1))
+			set.Status.NumberMisscheduled = 1
+		}), nil, 5 * time.Second},
 		{"until none is left", waiting("1b 2b 3b 4a"), nil, 0},
 		{"not in a namespace that was opted out", optOut(waiting("1a 2a 3a 4a")), nil, 0},
 		{"not of a rollout that goes on", waiting("1a 2a 3a 4a", func(set *appsv1.DaemonSet) { set.Spec.UpdateStrategy.Type = "RollingUpdate" }), nil, 0},

@@ -43,6 +43,7 @@ func slimDaemonSet(set *appsv1.DaemonSet) *appsv1.DaemonSet {
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
 	slim.Status.ObservedGeneration = set.Status.ObservedGeneration
 	slim.Status.DesiredNumberScheduled = set.Status.DesiredNumberScheduled
+	slim.Status.NumberMisscheduled = set.Status.NumberMisscheduled
 	slim.Status.CurrentNumberScheduled = set.Status.CurrentNumberScheduled
 	slim.Status.UpdatedNumberScheduled = set.Status.UpdatedNumberScheduled
 	return slim

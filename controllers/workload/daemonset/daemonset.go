@@ -87,14 +87,15 @@ func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
 func (Kind) Layer() client.Object { return &appsv1.ControllerRevision{} }
 
 // Rollout reads how far a DaemonSet is with its pods. Its controller counts the nodes; until it has done so for a new DaemonSet, one pod
-// is awaited. Under a strategy that the operator doesn't know the rollout is only watched, and never counts as one to be stopped.
+// is awaited. A pod that stays on a node where no other would come up, as that got a taint, counts while it is there: otherwise it would pass in
+// place of another one. An old one is deleted in its turn and doesn't come back. Under a strategy that the operator doesn't know the rollout is only watched, and never counts as one to be stopped.
 func (Kind) Rollout(object client.Object) decide.Rollout {
 	set, ok := object.(*appsv1.DaemonSet)
 	if !ok {
 		return decide.Rollout{}
 	}
 	rollout := decide.Rollout{
-		Desired:         set.Status.DesiredNumberScheduled,
+		Desired:         set.Status.DesiredNumberScheduled + set.Status.NumberMisscheduled,
 		MinReadySeconds: set.Spec.MinReadySeconds,
 		Paused:          isStopped(set.Spec.UpdateStrategy),
 		Resume:          "set its update strategy to RollingUpdate",
@@ -102,8 +103,8 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 	switch {
 	case set.Status.ObservedGeneration == 0:
 		rollout.Desired = 1
-	case rollout.Desired == 0:
-		rollout.Idle = "no node is to run one"
+	case set.Status.DesiredNumberScheduled == 0: // old pods may stay then: maxUnavailable may be a percentage of that
+		rollout.Desired, rollout.Idle = 0, "no node is to run one"
 	}
 	if rollout.Paused || set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
 		rollout.Rolling = set.Status.CurrentNumberScheduled > set.Status.UpdatedNumberScheduled

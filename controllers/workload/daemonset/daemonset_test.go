@@ -68,6 +68,10 @@ func TestKindRollout(t *testing.T) {
 		{"with a node that has no pod yet", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")},
 			appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 6, CurrentNumberScheduled: 5, UpdatedNumberScheduled: 5},
 			decide.Rollout{Desired: 6}},
+		{"with a pod on a node where no other would come up", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")},
+			appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, NumberMisscheduled: 1}, decide.Rollout{Desired: 4}},
+		{"with pods on such nodes alone", appsv1.DaemonSetSpec{UpdateStrategy: strategy("RollingUpdate")},
+			appsv1.DaemonSetStatus{ObservedGeneration: 1, NumberMisscheduled: 2}, decide.Rollout{Idle: "no node is to run one"}},
 		{"that is held", appsv1.DaemonSetSpec{UpdateStrategy: strategy("OnDelete")},
 			appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 5, CurrentNumberScheduled: 5, UpdatedNumberScheduled: 2},
 			decide.Rollout{Desired: 5, Rolling: true, Paused: true}},
@@ -220,7 +224,7 @@ func TestKindMaxUnavailable(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			set := agent()
-			set.Spec.UpdateStrategy.RollingUpdate, set.Status.DesiredNumberScheduled = row.limit, 12
+			set.Spec.UpdateStrategy.RollingUpdate, set.Status.DesiredNumberScheduled, set.Status.NumberMisscheduled = row.limit, 12, 8
 			NewWithT(t).Expect(daemonset.Kind{}.MaxUnavailable(set)).To(Equal(row.want))
 		})
 	}
@@ -281,10 +285,14 @@ func TestKindCacheKeepsWhatIsRead(t *testing.T) {
 		full.Generation, full.ManagedFields = 7, []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 		full.Annotations = map[string]string{"note": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 		full.Spec.MinReadySeconds, full.Spec.Template.Spec.NodeName = 3, "node-1"
-		full.Status = appsv1.DaemonSetStatus{ObservedGeneration: 6, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberReady: 2}
+		full.Status = appsv1.DaemonSetStatus{
+			ObservedGeneration: 6, DesiredNumberScheduled: 5, NumberMisscheduled: 1, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberReady: 2,
+		}
 		want := agent()
 		want.Generation, want.Annotations, want.Spec.Selector, want.Spec.MinReadySeconds = 7, map[string]string{"note": "b"}, nil, 3
-		want.Status = appsv1.DaemonSetStatus{ObservedGeneration: 6, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3}
+		want.Status = appsv1.DaemonSetStatus{
+			ObservedGeneration: 6, DesiredNumberScheduled: 5, NumberMisscheduled: 1, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3,
+		}
 		g.Expect(options.Transform(full)).To(Equal(want))
 		g.Expect(options.Transform(&appsv1.DaemonSet{})).To(Equal(&appsv1.DaemonSet{}))
 		tombstone := &struct{ Key string }{"default/agent"}
