@@ -115,13 +115,21 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
 		return rollout
 	}
+	kept := int32(0)
 	if !rollout.Paused || isPaced(set) {
-		kept := userPartition(set)
-		rollout.First += int64(kept)
-		rollout.KeepBack(kept)
+		kept = userPartition(set)
 	}
-	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
+	rollout.First += int64(kept)
+	rollout.KeepBack(kept)
+	status := &set.Status
+	rollout.Rolling = status.UpdatedReplicas < min(rollout.Desired, status.Replicas) || isShrinking(set) && status.UpdatedReplicas < status.Replicas-kept
 	return rollout
+}
+
+// isShrinking reports whether a StatefulSet is scaled down in the middle of a rollout. Pods that leave are among the updated ones until they are
+// deleted: one that waits for each pod deletes none before all that stay are ready.
+func isShrinking(set *appsv1.StatefulSet) bool {
+	return set.Status.CurrentRevision != set.Status.UpdateRevision && set.Status.Replicas > ptr.Deref(set.Spec.Replicas, 1)
 }
 
 // Revision reads a ControllerRevision.
