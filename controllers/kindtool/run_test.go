@@ -373,9 +373,13 @@ func TestRunInferWhereLabelsAreDropped(t *testing.T) {
 	g := NewWithT(t)
 	out, err := run(t, "infer -", map[string]string{"-": pruning})
 	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(ContainSubstring("# The CRD drops labels in spec.template, and has no status.observedGeneration, which release.identity needs to tell pods apart: add the field, or have the labels kept.\n"))
+	out, err = run(t, "infer -", map[string]string{"-": replace(pruning, "properties: {spec:",
+		"properties: {status: {type: object, properties: {observedGeneration: {type: integer}}}, spec:")})
+	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(ContainSubstring("# The CRD drops labels in spec.template: set release.identity to the label by which its controller distinguishes pods of different revisions.\n"))
 	out, err = run(t, "infer -", map[string]string{"-": replace(pruning, "properties: {spec:",
-		"properties: {status: {type: object, properties: {updateRevision: {type: string}}}, spec:")})
+		"properties: {status: {type: object, properties: {observedGeneration: {type: integer}, updateRevision: {type: string}}}, spec:")})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(ContainSubstring("identity:\n      by: Revision\n      label: controller-revision-hash\n      path: status.updateRevision\n"))
 }

@@ -61,6 +61,10 @@ func (c *compilation) pods(spec *appv1alpha1.ControlledKindSpec, hasTemplates bo
 		}
 		result.revision, result.current = identity.Label, c.read(identityAt.Child("path"), identity.Path)
 		c.mustBe(identityAt.Child("path"), result.current, identity.Path, "string")
+		if declared.By != appv1alpha1.PodsByNone && !c.definition.observesGenerations() {
+			c.invalid(identityAt.Child("by"), identity.By, "the CRD has no status.observedGeneration, without which pods of the release before would count as those "+
+				"of the next: add it, or have the CRD keep the labels of pod templates and use Stamp")
+		}
 	} else if !hasTemplates && declared.By != appv1alpha1.PodsByNone {
 		c.problems = append(c.problems, field.Required(identityAt, "must be Revision: there are no pod templates that could carry the version label"))
 	}

@@ -118,6 +118,9 @@ func TestCompileNamesThePlaceOfAProblem(t *testing.T) {
 			[]string{`spec.pods.path: Invalid value: "spec.replicas": must lead to a label selector, an object with matchLabels or a string`}},
 		{"a revision that is a number", "clonesets", `release: {identity: {by: Revision, label: controller-revision-hash, path: status.replicas}}`,
 			[]string{`spec.release.identity.path: Invalid value: "status.replicas": status.replicas has type integer in the CRD`}},
+		{"a revision of an unknown generation", "jobsets", `release: {identity: {by: Revision, label: a, path: status.terminalState}}`,
+			[]string{`spec.release.identity.by: Invalid value: "Revision": the CRD has no status.observedGeneration, without which pods of the release before ` +
+				`would count as those of the next: add it, or have the CRD keep the labels of pod templates and use Stamp`}},
 		{"pods without templates", "clusters", `{release: {fields: [spec.topology]}, pods: {by: Owner}}`,
 			[]string{`spec.release.identity: Required value: must be Revision: there are no pod templates that could carry the version label`}},
 		{"a revision without a path", "clonesets", `release: {identity: {by: Revision, label: controller-revision-hash}}`,

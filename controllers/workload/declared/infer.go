@@ -50,7 +50,7 @@ func Infer(definition Definition) (declared *appv1alpha1.ControlledKind, notes [
 		spec.Release.Fields = []string{"spec"}
 		spec.Pods = &appv1alpha1.PodSource{By: appv1alpha1.PodsByNone}
 		notes = append(notes, "The CRD has no pod templates: every change of the spec is a release. Restrict release.fields to the relevant fields.")
-		if _, err := definition.at(pathOf("status", "observedGeneration")); err != nil {
+		if !definition.observesGenerations() {
 			notes = append(notes, "The CRD has no status.observedGeneration: unless its conditions have their own, Ready may be that of the release before. Declare in health.current how that of the present one shows.")
 		}
 	} else {
@@ -65,6 +65,9 @@ func Infer(definition Definition) (declared *appv1alpha1.ControlledKind, notes [
 func (d Definition) identify(spec *appv1alpha1.ControlledKindSpec, template Path) string {
 	const revision = "status.updateRevision"
 	dropped := fmt.Sprintf("The CRD drops labels in %s", template)
+	if !d.observesGenerations() {
+		return dropped + ", and has no status.observedGeneration, which release.identity needs to tell pods apart: add the field, or have the labels kept."
+	}
 	if schema, err := d.at(pathOf("status", "updateRevision")); err != nil || schema == nil || schema.Type != "string" {
 		return dropped + ": set release.identity to the label by which its controller distinguishes pods of different revisions."
 	}

@@ -123,6 +123,12 @@ func (d Definition) at(path Path) (found *apiextensionsv1.JSONSchemaProps, err e
 	return found, nil
 }
 
+// observesGenerations reports whether the status may show which generation it is of.
+func (d Definition) observesGenerations() bool {
+	_, err := d.at(pathOf("status", "observedGeneration"))
+	return err == nil
+}
+
 // denies returns why the schema of the field that a path leads to doesn't admit a value, nil if it does. It leaves out rules in CEL.
 func (d Definition) denies(path Path, value any) error {
 	schema, err := d.at(path)
