@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,9 +106,9 @@ func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, 
 }
 
 // mayMove reports whether a release may be made that isn't recorded yet, and whether another one may have to be awaited: the operator may make or
-// record it, or drop a request. A release that was named stays the awaited one.
+// record it, or drop a request. A release that was named stays the awaited one. Without change control nothing is made or recorded.
 func mayMove(facts view.Facts, number int64, waited, limit time.Duration) (lags, follows bool) {
-	if number != 0 {
+	if number != 0 || facts.Uncontrolled {
 		return false, false
 	}
 	lags = mayLag(facts, waited, limit)
@@ -119,17 +120,37 @@ func mayLag(facts view.Facts, waited, limit time.Duration) bool {
 	return view.MayLag(facts) && waited < min(recordTime, limit)
 }
 
-// addMode adds whether the kind of a workload is only observed. Without the right to know that it is taken to be enforced.
+// addMode adds whether the kind of a workload is only observed, or not even that. Without the right to know that it is taken to be enforced.
 func (c *cluster) addMode(ctx context.Context, facts *view.Facts) error {
 	var kind appv1alpha1.ControlledKind
-	err := c.Get(ctx, client.ObjectKey{Name: view.KindName(*facts)}, &kind)
+	name := view.KindName(*facts)
+	err := c.Get(ctx, client.ObjectKey{Name: name}, &kind)
 	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err), lacksRight(err):
+	case apierrors.IsNotFound(err):
+		facts.Uncontrolled = name != view.Deployments
+		return nil
+	case meta.IsNoMatchError(err), lacksRight(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("reading ControlledKind %s: %w", view.KindName(*facts), err)
+		return fmt.Errorf("reading ControlledKind %s: %w", name, err)
 	}
-	facts.Observed = workload.IsObserved(&kind)
+	facts.Observed, facts.Uncontrolled = workload.IsObserved(&kind), workload.ModeOf(&kind) == ""
+	return nil
+}
+
+// addScope adds whether the namespace of a workload is opted out. Without the right to know that it is taken to be opted in.
+func (c *cluster) addScope(ctx context.Context, facts *view.Facts) error {
+	var namespace corev1.Namespace
+	err := c.Get(ctx, client.ObjectKey{Name: facts.Namespace}, &namespace)
+	switch {
+	case apierrors.IsNotFound(err), lacksRight(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading namespace %s: %w", facts.Namespace, err)
+	}
+	if namespace.Labels[appv1alpha1.LabelOptIn] != appv1alpha1.OptInEnabled {
+		facts.Uncontrolled = true
+	}
 	return nil
 }
 
@@ -145,7 +166,7 @@ func (c *cluster) lookAgain(ctx context.Context, facts view.Facts) (fresh view.F
 	return facts, false, err
 }
 
-// openNew connects, and finds a workload, with the mode of its kind. It may just have been created: one of a declared kind is known by its records alone.
+// openNew connects, and finds a workload, with the mode of its kind and whether it is under change control. It may just have been created: one of a declared kind is known by its records alone.
 func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (*cluster, view.Facts, error) {
 	cluster, err := t.connect()
 	if err != nil {
@@ -162,7 +183,9 @@ func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (
 	if err != nil {
 		return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
 	}
-	err = cluster.addMode(ctx, &facts)
+	if err = cluster.addMode(ctx, &facts); err == nil {
+		err = cluster.addScope(ctx, &facts)
+	}
 	return cluster, facts, err
 }
 
@@ -181,8 +204,11 @@ func nextLook(ctx context.Context, next, limit <-chan time.Time) bool {
 	}
 }
 
-// awaitedOf returns the release of that number, or the one made last.
+// awaitedOf returns the release of that number, or the one made last. What left change control keeps the marks of that one, and has none.
 func awaitedOf(facts view.Facts, number int64) decide.Release {
+	if number == 0 && facts.Uncontrolled {
+		return decide.Release{}
+	}
 	if awaited := view.Awaited(facts); number == 0 || number == awaited.Number {
 		return awaited
 	}

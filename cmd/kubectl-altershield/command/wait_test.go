@@ -25,8 +25,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -109,6 +111,51 @@ func TestWaitOfAWorkloadThatIsNotUnderChangeControl(t *testing.T) {
 	answer := b.run("wait", "web")
 	g.Expect(answer.code).To(Equal(command.NotChecked))
 	g.Expect(answer.out).To(ContainSubstring("NotControlled"))
+}
+
+func TestWaitOfAWorkloadThatLeftChangeControl(t *testing.T) {
+	shop := func(labels map[string]string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: labels}}
+	}
+	in, out := shop(map[string]string{"admission-webhook-altershield": "enabled"}), shop(nil)
+	stateful := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "db", Labels: web(1, "d1").Labels, Annotations: web(1, "d1").Annotations,
+	}}
+	release := set("db")
+	release.Status.Status, release.Status.Conditions = appv1alpha1.ChangeWorkloadSuccess, verified(1, "d1").Status.Conditions
+	enforced := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "statefulsets.apps"}, Spec: appv1alpha1.ControlledKindSpec{Mode: "Enforce"}}
+	deleted := enforced.DeepCopy()
+	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now}, []string{"x"}
+	const uncontrolled = "○ NotChecked  not checked: NotControlled\n"
+	for name, row := range map[string]struct {
+		objects []client.Object
+		refused string
+		args    []string
+		code    command.Code
+		says    string
+	}{
+		"opted out":                          {[]client.Object{out, web(7, "49"), verified(7, "49")}, "", []string{"web"}, command.NotChecked, uncontrolled},
+		"opted out while suspended":          {[]client.Object{out, web(7, "49", suspendedLabel), failed(7, "49")}, "", []string{"web"}, command.NotChecked, uncontrolled},
+		"opted out, and a release was named": {[]client.Object{out, web(7, "49"), verified(7, "49")}, "", []string{"web", "--release=7"}, command.OK, "verified"},
+		"opted in":                           {[]client.Object{in, web(7, "49"), verified(7, "49")}, "", []string{"web"}, command.OK, "verified"},
+		"no right to read the namespace":     {[]client.Object{out, web(7, "49"), verified(7, "49")}, "Namespace", []string{"web"}, command.OK, "verified"},
+		"no right to read the workload":      {[]client.Object{out, verified(7, "49")}, "Deployment", []string{"web"}, command.NotChecked, uncontrolled},
+		"no ControlledKind":                  {[]client.Object{in, stateful, release}, "", []string{"statefulset/db"}, command.NotChecked, uncontrolled},
+		"a ControlledKind that is deleted":   {[]client.Object{in, stateful, release, deleted}, "", []string{"statefulset/db"}, command.NotChecked, uncontrolled},
+		"a ControlledKind":                   {[]client.Object{in, stateful, release, enforced}, "", []string{"statefulset/db"}, command.OK, "verified"},
+		"no right to read ControlledKinds":   {[]client.Object{in, stateful, release}, "ControlledKind", []string{"statefulset/db"}, command.OK, "verified"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, row.objects...)
+			if row.refused != "" {
+				b = newBenchWith(t, refuses(row.refused), row.objects...)
+			}
+			answer := b.run(append([]string{"wait"}, row.args...)...)
+			g.Expect(answer.code).To(Equal(row.code), answer.out+answer.err)
+			g.Expect(answer.out).To(ContainSubstring(row.says))
+		})
+	}
 }
 
 func TestWaitPrintsEachChangeOnce(t *testing.T) {
@@ -228,7 +275,7 @@ func TestWaitOutlastsAnAPIServerThatIsAwayForAMoment(t *testing.T) {
 	away := map[int]error{2: apierrors.NewServiceUnavailable("away"), 3: errors.New("connection refused"), 4: apierrors.NewTooManyRequests("busy", 1)}
 	calls := 0
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-		if _, isKind := object.(*appv1alpha1.ControlledKind); !isKind {
+		if _, isWorkload := object.(*unstructured.Unstructured); isWorkload {
 			if calls++; away[calls] != nil {
 				return away[calls]
 			}
@@ -347,7 +394,8 @@ func TestWaitAwaitsTheFirstRecordOfADeclaredKind(t *testing.T) {
 		created.Status.Status, created.Status.Conditions = appv1alpha1.ChangeWorkloadPhase(phase), verified(1, "d1").Status.Conditions
 		return created
 	}
-	b := newBench(t)
+	kind := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "clonesets.apps.kruise.io"}, Spec: appv1alpha1.ControlledKindSpec{Mode: "Enforce"}}
+	b := newBench(t, kind)
 	b.tick(func(second int) {
 		if second == 3 {
 			g.Expect(b.kube.Create(context.Background(), declared("Success"))).To(Succeed())

@@ -125,7 +125,7 @@ func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
 	}
 	back := rollbackFrom(facts, awaited)
 	switch {
-	case facts.Workload != nil && awaited.Number == 0:
+	case (facts.Workload != nil || facts.Uncontrolled) && awaited.Number == 0:
 		outcome.Release.State, outcome.Release.Reason = NotChecked, "NotControlled"
 	case back != nil:
 		outcome.Release.State, outcome.Release.Reason, outcome.By = RolledBack, string(back.Reason), back.ToRelease

@@ -84,7 +84,10 @@ func pauserOf(facts Facts) (workload.Pauser, error) {
 	return pauser, nil
 }
 
-// KindName returns the name of the ControlledKind of a workload of a declared kind.
+// Deployments is the ControlledKind of the kind that is under change control without one, too.
+const Deployments = "deployments.apps"
+
+// KindName returns the name of the ControlledKind of a workload.
 func KindName(facts Facts) string {
 	group, _, _ := strings.Cut(facts.Reference.APIVersion, "/")
 	return ResourceOf(facts) + "." + group

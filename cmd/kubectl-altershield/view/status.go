@@ -43,6 +43,8 @@ type Facts struct {
 	Pauser workload.Pauser
 	// Observed reports whether its kind is only observed; false if that isn't read.
 	Observed bool
+	// Uncontrolled reports whether its namespace or its kind isn't under change control; false if that isn't read.
+	Uncontrolled bool
 	// Records are its ChangeWorkloads.
 	Records []appv1alpha1.ChangeWorkload
 	// Batches are the ChangePods of its present release; nil if they aren't read.
