@@ -27,6 +27,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Why explains the state of a workload, or what would become of an update.
@@ -135,6 +136,9 @@ func TrialOf(before, answer *unstructured.Unstructured) Trial {
 	case version == "":
 		return Trial{Verdict: NotControlled}
 	case trial.From == Side{Release: trial.Release, Version: version}:
+		if isUnnoticed(before, answer) {
+			return Trial{Verdict: NotControlled}
+		}
 		trial.Verdict = NoRelease
 		return trial
 	}
@@ -148,6 +152,17 @@ func TrialOf(before, answer *unstructured.Unstructured) Trial {
 		trial.Paced = paced.Policy
 	}
 	return trial
+}
+
+// isUnnoticed reports whether an update makes a release that no webhook stamps: the workload left change control, and keeps the marks of its last
+// release. What a release is of a declared kind isn't known here.
+func isUnnoticed(before, answer *unstructured.Unstructured) bool {
+	kind, known := builtInPauser(appv1alpha1.WorkloadReference{APIVersion: before.GetAPIVersion(), Kind: before.GetKind()}).(workload.Kind)
+	if !known {
+		return false
+	}
+	released, err := workload.IsRelease(kind, before.Object, answer.Object)
+	return released && err == nil
 }
 
 // Rejected returns the trial of an update that the API server rejects, or false if its answer doesn't concern the update: the user lacks the

@@ -59,6 +59,24 @@ func TestTrialOfAnUpdate(t *testing.T) {
 	released := annotated("released-by", `{"user":"alice","time":"2026-11-22T16:41:52Z","version":"v","release":8,"changes":["image"]}`)
 	unstamped := workload(7, "49")
 	unstamped.SetLabels(nil)
+	image := func(image string) func(*unstructured.Unstructured) {
+		return func(object *unstructured.Unstructured) {
+			object.Object["spec"].(map[string]any)["template"] = map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": image}}}}
+		}
+	}
+	scaled := func(object *unstructured.Unstructured) { object.Object["spec"].(map[string]any)["replicas"] = int64(3) }
+	cronJob := func(schedule string) *unstructured.Unstructured {
+		return workload(7, "49", func(object *unstructured.Unstructured) {
+			object.SetAPIVersion("batch/v1")
+			object.SetKind("CronJob")
+			object.Object["spec"] = map[string]any{"schedule": schedule, "jobTemplate": map[string]any{}}
+		})
+	}
+	clone := func(image func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		return workload(7, "49", image, func(object *unstructured.Unstructured) { object.SetAPIVersion("apps.kruise.io/v1alpha1") })
+	}
+	at7 := view.Side{Release: 7, Version: version("49")}
+	same := view.Trial{Verdict: "NoRelease", Release: 7, Version: version("49"), From: at7}
 	for _, row := range []struct {
 		name           string
 		before, answer *unstructured.Unstructured
@@ -68,6 +86,11 @@ func TestTrialOfAnUpdate(t *testing.T) {
 		{"a new workload", nil, workload(1, "bb"), view.Trial{Verdict: "Admitted", Release: 1, Version: version("bb")}},
 		{"the same content", workload(7, "49"), workload(7, "49"), view.Trial{Verdict: "NoRelease", Release: 7, Version: version("49"), From: view.Side{Release: 7, Version: version("49")}}},
 		{"without change control", unstamped, unstamped, view.Trial{Verdict: "NotControlled"}},
+		{"after change control", workload(7, "49", image("web:1.9")), workload(7, "49", image("web:2.0")), view.Trial{Verdict: "NotControlled"}},
+		{"a schedule after change control", cronJob("0 * * * *"), cronJob("5 * * * *"), view.Trial{Verdict: "NotControlled"}},
+		{"the same schedule", cronJob("0 * * * *"), cronJob("0 * * * *"), same},
+		{"fewer pods", workload(7, "49", image("web:1.9")), workload(7, "49", image("web:1.9"), scaled), same},
+		{"a declared kind", clone(image("web:1.9")), clone(image("web:2.0")), same},
 		{"a frozen one", workload(7, "49"), workload(8, "bb", annotated("frozen", `{"release":8,"by":["shop/weekend"],"concurrent":1}`)),
 			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), From: view.Side{Release: 7, Version: version("49")}, Frozen: []string{"shop/weekend"}}},
 		{"a paced one", workload(7, "49"), workload(8, "bb", annotated("paced", `{"release":8,"policy":"shop/careful","lever":"Gates"}`)),
