@@ -17,6 +17,7 @@ limitations under the License.
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,7 +133,7 @@ func somewhere[T any](ctx context.Context, c *cluster, list func() client.Object
 		others := read[T](ctx, c, list(), asked)
 		part.Items, part.More = append(part.Items, others.Items...), part.More || others.More
 		if why := others.Why(); why != "" && !part.Absent {
-			part.Rest = why + " in namespace " + operator
+			part.Rest, part.RestLacks = why+" in namespace "+operator, others.Lacks
 		}
 	}
 	return part
@@ -170,17 +171,20 @@ func (c *cluster) objectsOf(ctx context.Context, kind view.Kind, most int, only,
 	return somewhere[unstructured.Unstructured](ctx, c, list, query{right: right, most: most}, only, operator)
 }
 
-// addObjects adds the records, the objects that have a condition, and the Events about batches that were not checked.
+// addObjects adds the records, the objects that have a condition, and the Events about batches that were not checked. What can't be read of one
+// kind keeps no other from being read; of several, the first one is named.
 func (c *cluster) addObjects(ctx context.Context, installation *view.Installation, only string) {
 	installation.Records = c.recordsPart(ctx, only, installation.Namespace)
+	objects := &installation.Objects
 	for _, kind := range view.Kinds() {
 		if kind.Condition == "" {
 			continue
 		}
 		part := c.objectsOf(ctx, kind, 0, only, installation.Namespace)
-		if part.Lacks != nil || part.Failure != "" {
-			installation.Objects.Lacks, installation.Objects.Failure = part.Lacks, part.Failure
-			return
+		objects.Lacks = cmp.Or(objects.Lacks, part.Lacks, part.RestLacks)
+		objects.Failure = cmp.Or(objects.Failure, part.Failure)
+		if part.RestLacks == nil {
+			objects.Failure = cmp.Or(objects.Failure, part.Rest)
 		}
 		for i := range part.Items {
 			object, err := conditioned(kind, &part.Items[i])
@@ -188,11 +192,14 @@ func (c *cluster) addObjects(ctx context.Context, installation *view.Installatio
 				installation.NotBlocking, err = isOff(&part.Items[i])
 			}
 			if err != nil {
-				installation.Objects.Failure = err.Error()
-				return
+				objects.Failure = cmp.Or(objects.Failure, err.Error())
+				continue
 			}
-			installation.Objects.Items = append(installation.Objects.Items, object)
+			objects.Items = append(objects.Items, object)
 		}
+	}
+	if objects.Failure != "" { // a problem, as which a missing right doesn't count
+		objects.Lacks = nil
 	}
 	about := fields.Set{"involvedObject.kind": "ChangeWorkload", "reason": appv1alpha1.EventBatchNotChecked}.AsSelector()
 	installation.Unchecked = somewhere[corev1.Event](ctx, c, func() client.ObjectList { return &corev1.EventList{} },

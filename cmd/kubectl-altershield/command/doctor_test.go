@@ -269,8 +269,46 @@ func TestDoctorOfOneNamespaceWithItsRightsAlone(t *testing.T) {
 	}
 	suspended := failed(7, "49")
 	suspended.Status.EntryTimeUnix = now.Add(-5 * time.Hour).Unix()
-	text := newBenchWith(t, funcs, append(installation(t), suspended)...).run("doctor").out
+	unchecked := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: "shop", Name: "unchecked"},
+		InvolvedObject: corev1.ObjectReference{Kind: "ChangeWorkload", Namespace: "shop", Name: "web--x--1"}, Reason: "BatchNotChecked", Message: "web--x--1--x--2: CheckTimeout",
+	}
+	unready := branch()
+	unready.Namespace = "shop"
+	text := newBenchWith(t, funcs, append(installation(t), suspended, unchecked, unready)...).run("doctor").out
 	g.Expect(text).To(ContainSubstring("✖ suspended      shop/web is suspended for 5h0m0s\n                 kubectl altershield why deployment/web -n shop\n"))
+	g.Expect(text).To(ContainSubstring("✖ checks         a batch in namespace shop was not checked: web--x--1--x--2: CheckTimeout\n"))
+	g.Expect(text).To(ContainSubstring("✖ objects        OpsConfigInfo shop/branch has no condition Effective"))
+	g.Expect(text).To(ContainSubstring("○ objects        not examined: you may not list "))
+}
+
+func TestDoctorExaminesWhatFollowsAKindThatTheUserMayNotRead(t *testing.T) {
+	off := branch()
+	off.Name, off.Spec.Type = "blocking", "isBlockingUp"
+	funcs := stampsTrials()
+	funcs.List = refuses("ControlledKind").List
+	text := newBenchWith(t, funcs, append(installation(t), off)...).run("doctor").out
+	NewWithT(t).Expect(text).To(And(ContainSubstring("the setting blocking is off"), ContainSubstring("○ objects        not examined: you may not list controlledkinds.app.ops.cloud.alipay.com\n")))
+}
+
+func TestDoctorNamesWhatItCanNotReadInTheNamespaceOfTheOperator(t *testing.T) {
+	for _, row := range []struct {
+		failure error
+		says    string
+	}{
+		{forbidden("list", "g", "opsconfiginfoes"), "○ objects        not examined: you may not list opsconfiginfoes.app.ops.cloud.alipay.com\n"},
+		{apierrors.NewInternalError(errors.New("disk full")), "✖ objects        can't be read: Internal error occurred: disk full in namespace " + system + "\n"},
+	} {
+		funcs := stampsTrials()
+		funcs.List = func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			var asked client.ListOptions
+			if asked.ApplyOptions(options); asked.Namespace == system && list.GetObjectKind().GroupVersionKind().Kind == "OpsConfigInfoList" {
+				return row.failure
+			}
+			return kube.List(ctx, list, options...)
+		}
+		NewWithT(t).Expect(newBenchWith(t, funcs, installation(t)...).run("doctor", "-n", "shop").out).To(ContainSubstring(row.says))
+	}
 }
 
 func TestDoctorGoesOnAfterErrors(t *testing.T) {

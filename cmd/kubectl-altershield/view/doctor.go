@@ -72,6 +72,8 @@ type Part[T any] struct {
 	Absent, More bool
 	// Rest is why those in the namespace of the operator couldn't be read beside others; empty if they could.
 	Rest string
+	// RestLacks is the right that those would take; nil if it isn't for that.
+	RestLacks *Right
 }
 
 // TrialRelease is the answer to a dry run that creates a Deployment.

@@ -71,9 +71,7 @@ func arguments(resource, namespace, name string) string {
 
 // objects examines the condition of settings, policies, freezes, sources, subscriptions and kinds.
 func (i Installation) objects() []Finding {
-	if findings := i.Objects.unread(TopicObjects); findings != nil {
-		return findings
-	}
+	unread := i.Objects.unread(TopicObjects)
 	var findings []Finding
 	for _, object := range i.Objects.Items {
 		if meta.FindStatusCondition(object.Conditions, object.Kind.Condition) == nil && i.now().Sub(object.CreationTimestamp.Time) > longUnseen {
@@ -86,10 +84,10 @@ func (i Installation) objects() []Finding {
 			}
 		}
 	}
-	if len(findings) == 0 {
+	if len(findings)+len(unread) == 0 {
 		return []Finding{ok(TopicObjects, ObjectsFine, count(len(i.Objects.Items)))}
 	}
-	return findings
+	return append(findings, unread...)
 }
 
 // namespaces examines what is under change control. A Deployment that was there before its namespace was opted in gets its version with its next
@@ -170,10 +168,11 @@ func (i Installation) order() []Finding {
 		findings = append(findings, problem(TopicOrder, "kubectl describe "+arguments("changeworkload", event.Namespace, event.InvolvedObject.Name),
 			BatchUnchecked, event.Namespace, event.Message))
 	}
-	if len(findings) == 0 {
-		findings = append(findings, ok(TopicOrder, OrdersFine))
+	unread := i.Unchecked.unread(TopicOrder)
+	if len(findings)+len(unread) == 0 {
+		return []Finding{ok(TopicOrder, OrdersFine)}
 	}
-	return append(findings, i.Unchecked.unread(TopicOrder)...)
+	return append(findings, unread...)
 }
 
 // isTrouble reports whether a reason of the condition Ordered asks for a person.
@@ -233,9 +232,7 @@ func (i Installation) unsuspended() []Finding {
 
 // finalizers examines whether the operator's finalizers keep deleted objects.
 func (i Installation) finalizers() []Finding {
-	if findings := slices.Concat(i.Records.unread(TopicFinalizers), i.Objects.unread(TopicFinalizers)); findings != nil {
-		return findings[:1]
-	}
+	unread := slices.Concat(i.Records.unread(TopicFinalizers), i.Objects.unread(TopicFinalizers))
 	var findings []Finding
 	hangs := func(object metav1.Object, kind, help, finalizer string) {
 		deleted := object.GetDeletionTimestamp()
@@ -254,10 +251,10 @@ func (i Installation) finalizers() []Finding {
 		object := &i.Objects.Items[k] // a ControlledKind: without its finalizer, rollouts would stay held
 		hangs(object, object.Kind.Name, object.describe(), appv1alpha1.FinalizerKind)
 	}
-	if len(findings) == 0 {
+	if len(findings)+len(unread) == 0 {
 		return []Finding{ok(TopicFinalizers, FinalizersNone)}
 	}
-	return findings
+	return append(findings, unread[:min(1, len(unread))]...)
 }
 
 // NeededRights returns the right that each verb of the plugin takes, in a namespace or in that of the operator.

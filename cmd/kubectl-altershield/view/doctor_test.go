@@ -457,6 +457,9 @@ func TestDoctorNamesWhatItCanNotRead(t *testing.T) {
 	} {
 		NewWithT(t).Expect(findingsOf(t, topic, lack)).To(Equal([]finding{{"Unknown", "MayNotRead", "list x", ""}}), string(topic))
 	}
+	NewWithT(t).Expect(findingsOf(t, "Server", func(i *view.Installation) { i.Unchecked.Lacks = right })).To(Equal([]finding{{"Unknown", "MayNotRead", "list x", ""}}))
+	NewWithT(t).Expect(findingsOf(t, "Objects", func(i *view.Installation) { i.Objects.Lacks, i.Objects.Items[0].Conditions = right, nil })).
+		To(Equal([]finding{{"Problem", "ObjectUnseen", "ChangeFreeze shop/friday|Ready", pods}, {"Unknown", "MayNotRead", "list x", ""}}))
 	NewWithT(t).Expect(findingsOf(t, "Lease", func(i *view.Installation) { i.Leases.Failure = "disk full" })).To(Equal([]finding{{"Problem", "CanNotRead", "disk full", ""}}))
 	NewWithT(t).Expect(findingsOf(t, "Server", func(i *view.Installation) { i.Records.Absent = true })).To(Equal([]finding{{"Unknown", "KindAbsent", "", ""}}))
 }
