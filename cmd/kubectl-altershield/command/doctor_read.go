@@ -37,6 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // serverInfo is what an API server says about itself.
@@ -250,8 +251,18 @@ func (c *cluster) tryRelease(ctx context.Context, in []string) view.Part[view.Tr
 	if tried.Trial = trial; failure != nil {
 		tried.Failure = failure.Error()
 	}
+	if trial.Verdict == view.NotControlled {
+		tried.NotEnforced = c.exemptsDeployments(ctx)
+	}
 	part.Items = append(part.Items, tried)
 	return part
+}
+
+// exemptsDeployments reports whether a ControlledKind keeps Deployments from being stamped, as far as the user may know.
+func (c *cluster) exemptsDeployments(ctx context.Context) bool {
+	var kind appv1alpha1.ControlledKind
+	err := c.Get(ctx, client.ObjectKey{Name: view.Deployments}, &kind)
+	return err == nil && !workload.IsEnforced(&kind)
 }
 
 // reviewRights asks the API server which rights the user has.

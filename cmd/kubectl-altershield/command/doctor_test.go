@@ -49,6 +49,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
 )
 
@@ -233,6 +234,39 @@ func TestDoctorWaitsNoLongerThanAsked(t *testing.T) {
 		return command.Answer{Body: []byte(`{"gitVersion":"v1.36.1"}`)}, nil
 	}
 	g.Expect(stopped.runIn(ctx, "doctor", "--wait=5s").code).To(Equal(command.Interrupted))
+}
+
+func TestDoctorOfDeploymentsThatAreNotEnforced(t *testing.T) {
+	kind := func(mode appv1alpha1.ControlledKindMode) client.Object {
+		return &appv1alpha1.ControlledKind{
+			ObjectMeta: metav1.ObjectMeta{Name: "deployments.apps"}, Spec: appv1alpha1.ControlledKindSpec{BuiltIn: true, Mode: mode},
+			Status: appv1alpha1.ControlledKindStatus{Conditions: []metav1.Condition{{Type: "Ready", Status: "True"}}},
+		}
+	}
+	const unstamped = "a dry run of a new Deployment in namespace shop comes back without a version: "
+	for name, row := range map[string]struct {
+		mode    appv1alpha1.ControlledKindMode
+		refused string
+		code    command.Code
+		says    string
+	}{
+		"observed":             {"Observe", "", command.OK, "! trial release  " + unstamped + "Deployments are not enforced\n                 kubectl describe controlledkind deployments.apps\n"},
+		"enforced":             {"Enforce", "", command.Findings, "✖ trial release  " + unstamped + "the webhook isn't called\n"},
+		"no right to the kind": {"Observe", "ControlledKind", command.Findings, "✖ trial release  " + unstamped + "the webhook isn't called\n"},
+	} {
+		g := NewWithT(t)
+		funcs := stampsTrials()
+		funcs.Create = func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			allows(object)
+			return nil
+		}
+		if row.refused != "" {
+			funcs.Get = refuses(row.refused).Get
+		}
+		answer := newBenchWith(t, funcs, append(installation(t), kind(row.mode))...).run("doctor")
+		g.Expect(answer.out).To(ContainSubstring(row.says), name)
+		g.Expect(answer.code).To(Equal(row.code), name)
+	}
 }
 
 func TestDoctorWithoutRightsNamesThem(t *testing.T) {

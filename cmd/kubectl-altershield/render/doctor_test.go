@@ -52,6 +52,15 @@ func TestDiagnosisWithoutProblems(t *testing.T) {
 	g.Expect(render.Late("2m0s", style)).To(Equal("problems remain after 2m0s"))
 }
 
+func TestDiagnosisBlamesNoWebhookWhereDeploymentsAreNotEnforced(t *testing.T) {
+	unstamped := func(result view.Result) string {
+		return render.Diagnosis(view.Diagnosis{Items: []view.Finding{{Topic: "Trial", Result: result, Symptom: "TrialUnstamped", Values: []string{"shop"}}}}, style)
+	}
+	g := NewWithT(t)
+	g.Expect(unstamped("Problem")).To(HavePrefix("✖ trial release  a dry run of a new Deployment in namespace shop comes back without a version: the webhook isn't called\n"))
+	g.Expect(unstamped("Note")).To(HavePrefix("! trial release  a dry run of a new Deployment in namespace shop comes back without a version: Deployments are not enforced\n"))
+}
+
 func TestDiagnosisCountsOne(t *testing.T) {
 	g := NewWithT(t)
 	one := view.Diagnosis{Items: []view.Finding{

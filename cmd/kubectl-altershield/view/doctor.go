@@ -82,6 +82,8 @@ type TrialRelease struct {
 	Trial     Trial
 	// Failure is the error where the API server could not answer.
 	Failure string
+	// NotEnforced reports whether Deployments are not enforced, so that nothing stamps one; false if that isn't known.
+	NotEnforced bool
 }
 
 // Reviewed is a right of the user.

@@ -219,6 +219,8 @@ func (i Installation) trial() []Finding {
 		return []Finding{unknown(TopicTrial, TrialDenied, tried.Namespace, tried.Trial.Sentence)}
 	case tried.Trial.Verdict == Admitted:
 		return []Finding{ok(TopicTrial, TrialStamped, tried.Namespace)}
+	case tried.NotEnforced:
+		return []Finding{note(TopicTrial, "kubectl describe controlledkind "+Deployments, TrialUnstamped, tried.Namespace)}
 	}
 	return []Finding{problem(TopicTrial, show, TrialUnstamped, tried.Namespace)}
 }
