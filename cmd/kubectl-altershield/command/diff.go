@@ -197,6 +197,7 @@ func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	show := t.print
 	for _, object := range objects {
 		why, err := t.try(ctx, cluster, object, false)
 		if err != nil {
@@ -209,9 +210,10 @@ func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
 			Kind: "Difference", APIVersion: view.APIVersion, From: why.Trial.From, To: view.Side{File: file}, Changes: why.Trial.Changes,
 			NotControlled: why.Trial.Verdict == view.NotControlled,
 		}
-		if err := t.print(difference, func() string { return render.Difference(difference, t.style()) }, nil); err != nil {
+		if err := show(difference, func() string { return render.Difference(difference, t.style()) }, nil); err != nil {
 			return err
 		}
+		show = t.printMore
 	}
 	return nil
 }

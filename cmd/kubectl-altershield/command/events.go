@@ -78,7 +78,7 @@ func (t *tool) runEvents(ctx context.Context, name string, watch bool) error {
 		if shown = list; len(added.Items) == 0 {
 			continue
 		}
-		if err := t.printMore(added, func() string { return render.MoreEvents(added, t.style()) }); err != nil {
+		if err := t.printMore(added, func() string { return render.MoreEvents(added, t.style()) }, nil); err != nil {
 			return err
 		}
 	}

@@ -38,8 +38,8 @@ func (t *tool) print(model any, table func() string, names []string) error {
 }
 
 // printMore writes a model after another one.
-func (t *tool) printMore(model any, table func() string) error {
-	text, err := t.formatted(model, table, nil)
+func (t *tool) printMore(model any, table func() string, names []string) error {
+	text, err := t.formatted(model, table, names)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (t *tool) runTrial(ctx context.Context, args []string, file string, serverS
 		return err
 	}
 	code := OK
-	asked := 0
+	asked, show := 0, t.print
 	for _, object := range objects {
 		if len(args) == 1 && object.GetName() != args[0] {
 			continue
@@ -110,9 +110,10 @@ func (t *tool) runTrial(ctx context.Context, args []string, file string, serverS
 		if why.Trial.Verdict == view.Denied {
 			code = Denied
 		}
-		if err := t.print(why, func() string { return render.Why(why, t.style()) }, []string{string(why.Trial.Verdict)}); err != nil {
+		if err := show(why, func() string { return render.Why(why, t.style()) }, []string{string(why.Trial.Verdict)}); err != nil {
 			return err
 		}
+		show = t.printMore
 	}
 	if asked == 0 {
 		return usageError(fmt.Errorf("there is no workload in %s, or none of that name", file))

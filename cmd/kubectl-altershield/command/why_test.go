@@ -20,6 +20,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,6 +198,18 @@ func TestWhyOfAFileWithoutTheRightToUpdateIsASentence(t *testing.T) {
 	answer := b.run("why", "-f", "-")
 	g.Expect(answer.code).To(Equal(command.Failed))
 	g.Expect(answer.err).To(ContainSubstring("you (bob) may not patch deployments.apps in namespace shop"))
+}
+
+func TestSeveralObjectsOfAFileAreADocumentOfYAMLEach(t *testing.T) {
+	for _, verb := range []string{"why", "diff"} {
+		g := NewWithT(t)
+		b := newBench(t)
+		b.in = file + "---\n" + strings.ReplaceAll(file, "name: web}", "name: cart}")
+		text := b.run(verb, "-f", "-", "-o", "yaml").expects(g, command.OK)
+		g.Expect(text).NotTo(HavePrefix("---"))
+		g.Expect(strings.Split(text, "\n---\n")).To(HaveLen(2), text)
+		g.Expect(b.run(verb, "-f", "-").expects(g, command.OK)).NotTo(ContainSubstring("---"))
+	}
 }
 
 func TestAListInAFileIsTriedItemByItem(t *testing.T) {
