@@ -113,16 +113,25 @@ func (r Redactor) Diagnosis(diagnosis Diagnosis) Diagnosis {
 }
 
 // Object returns an object without what may be secret: values of environment variables and headers, fields that are called like a secret, and
-// logins in texts. What kubectl and the API server keep beside it has copies of these values, and goes as well.
+// logins in texts. What kubectl, other tools and the API server keep beside it has copies of these values, and goes as well.
 func (r Redactor) Object(object map[string]any) map[string]any {
 	clean := r.fields(object)
 	if metadata, has := clean["metadata"].(map[string]any); has {
 		delete(metadata, "managedFields")
 		if annotations, has := metadata["annotations"].(map[string]any); has {
-			delete(annotations, corev1.LastAppliedConfigAnnotation)
+			maps.DeleteFunc(annotations, isCopy)
 		}
 	}
 	return clean
+}
+
+// isCopy reports whether an annotation may hold a copy of its object: a JSON object, as that of kubectl and that of kapp, or a compressed one, as
+// that of Rancher. Those of the operator hold none.
+func isCopy(key string, value any) bool {
+	text, _ := value.(string)
+	const gzip = "H4sI" // how it begins in base64
+	isObject := strings.HasPrefix(strings.TrimSpace(text), "{") || strings.HasPrefix(text, gzip)
+	return key == corev1.LastAppliedConfigAnnotation || isObject && !strings.Contains(key, "altershield")
 }
 
 func (r Redactor) fields(object map[string]any) map[string]any {

@@ -30,7 +30,12 @@ func TestRedactorRemovesWhatMayBeSecret(t *testing.T) {
 	object := map[string]any{
 		"metadata": map[string]any{
 			"name": "web", "managedFields": []any{"f"},
-			"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"env":"s3cret"}`, "note": "kept"},
+			"annotations": map[string]any{
+				"kubectl.kubernetes.io/last-applied-configuration": "s3cret", "note": "kept",
+				"kapp.k14s.io/original":                  `{"spec":{"token":{"x":1},"env":[{"name":"A","value":"s3cret"}]}}`,
+				"objectset.rio.cattle.io/applied":        "H4sIAAAAAAAA/6pWKs4tTlWyUko2TkpVqgUAAAD//w==",
+				"altershield.defense.antgroup.com/paced": `{"release":7}`,
+			},
 		},
 		"spec": map[string]any{
 			"url": "https://bob:s3cret@prometheus/api", "replicas": int64(3), "dbPassword": "s3cret", "secretRef": map[string]any{"name": "token-of-x"},
@@ -42,7 +47,7 @@ func TestRedactorRemovesWhatMayBeSecret(t *testing.T) {
 		},
 	}
 	g.Expect(view.NewRedactor().Object(object)).To(Equal(map[string]any{
-		"metadata": map[string]any{"name": "web", "annotations": map[string]any{"note": "kept"}},
+		"metadata": map[string]any{"name": "web", "annotations": map[string]any{"note": "kept", "altershield.defense.antgroup.com/paced": `{"release":7}`}},
 		"spec": map[string]any{
 			"url": "https://(redacted)@prometheus/api", "replicas": int64(3), "dbPassword": "(redacted)", "secretRef": map[string]any{"name": "token-of-x"},
 			"headers": []any{map[string]any{"name": "X-Tenant", "value": "(redacted)"}},
