@@ -226,15 +226,36 @@ func (c *collection) addLogs(ctx context.Context, pods []unstructured.Unstructur
 
 func (c *collection) addLog(ctx context.Context, pod, container string, previous bool) {
 	file := fmt.Sprintf("logs/%s-%s.log", pod, container)
-	asked := url.Values{"container": {container}, "tailLines": {fmt.Sprint(maxLines)}, "limitBytes": {fmt.Sprint(maxEntry)}, "timestamps": {"true"}}
+	asked := url.Values{"container": {container}, "limitBytes": {fmt.Sprint(maxEntry)}, "timestamps": {"true"}}
 	if previous {
 		file = fmt.Sprintf("logs/%s-%s-previous.log", pod, container)
 		asked.Set("previous", "true")
 	}
-	answer, err := c.ask(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/log?%s", url.PathEscape(c.operator), url.PathEscape(pod), asked.Encode()))
+	log, truncated, err := c.endOfLog(ctx, pod, asked)
 	if err != nil {
 		c.miss(file, err.Error())
 		return
 	}
-	c.add(file, []byte(c.redactor.Text(string(answer.Body))), 0, bytes.Count(answer.Body, []byte("\n")) >= maxLines)
+	text := c.redactor.Text(log)
+	if over := len(text) - maxEntry; over > 0 { // redacted, it may be longer
+		text, truncated = text[over:], true
+	}
+	c.add(file, []byte(text), 0, truncated)
+}
+
+// endOfLog reads the last lines of a log, and reports whether there may be more. The API server counts the bytes from the first of these lines on:
+// where they are too many, the newest ones lack, so that it is asked for fewer lines.
+func (c *collection) endOfLog(ctx context.Context, pod string, asked url.Values) (log string, truncated bool, err error) {
+	for lines := maxLines; ; truncated = true {
+		asked.Set("tailLines", fmt.Sprint(lines))
+		answer, err := c.ask(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/log?%s", url.PathEscape(c.operator), url.PathEscape(pod), asked.Encode()))
+		if err != nil {
+			return "", false, err
+		}
+		whole := bytes.Count(answer.Body, []byte("\n"))
+		if isCut := len(answer.Body) >= maxEntry; !isCut || lines == 1 {
+			return string(answer.Body), truncated || isCut || whole >= maxLines, nil
+		}
+		lines = max(1, min(whole, lines-1)*3/4)
+	}
 }
