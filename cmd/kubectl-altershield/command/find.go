@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +55,9 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 			denied[names[i]] = err
 			continue
 		}
+		if err == nil && found {
+			err = c.unambiguous(ctx, names[i], facts.Reference)
+		}
 		if err != nil || found {
 			return facts, err
 		}
@@ -63,6 +67,9 @@ func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error)
 	}
 	for _, name := range names {
 		facts, found, err := c.byWorkload(ctx, name)
+		if err == nil && found {
+			err = c.unambiguous(ctx, name, facts.Reference)
+		}
 		if err != nil || found {
 			return facts, err
 		}
@@ -136,8 +143,7 @@ func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bo
 		for _, found := range byKind {
 			arguments = append(arguments, argument(found[0].Workload()))
 		}
-		slices.Sort(arguments)
-		return view.Facts{}, false, usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
+		return view.Facts{}, false, ambiguous(name, arguments)
 	}
 	for _, found := range byKind {
 		reference := view.PresentOf(found).Workload()
@@ -173,4 +179,38 @@ func (c *cluster) byWorkload(ctx context.Context, name view.Name) (view.Facts, b
 		return view.Facts{Namespace: name.Namespace, Reference: reference, Workload: live}, true, nil
 	}
 	return view.Facts{}, false, nil
+}
+
+// unambiguous returns an error if a name without a kind may also mean a stamped workload of another built-in kind than the found one: it may have
+// no record yet, so that a script would go by another workload. One that the user may not read isn't meant, nor a part of another object.
+func (c *cluster) unambiguous(ctx context.Context, name view.Name, found appv1alpha1.WorkloadReference) error {
+	if name.Kind != "" {
+		return nil
+	}
+	arguments := []string{view.Argument(found)}
+	for _, reference := range view.BuiltIn("") {
+		if reference.GroupKind() == found.GroupKind() {
+			continue
+		}
+		reference.Name = name.Name
+		live, err := c.workload(ctx, name.Namespace, reference)
+		switch {
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err), lacksRight(err):
+			continue
+		case err != nil:
+			return err
+		}
+		if decide.ReleaseOf(live).Version != "" && metav1.GetControllerOfNoCopy(live) == nil {
+			arguments = append(arguments, view.Argument(reference))
+		}
+	}
+	if len(arguments) == 1 {
+		return nil
+	}
+	return ambiguous(name, arguments)
+}
+
+func ambiguous(name view.Name, arguments []string) error {
+	slices.Sort(arguments)
+	return usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
 }

@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -215,6 +216,35 @@ func TestRejectedCredentialsAreASentence(t *testing.T) {
 	answer := b.run("list")
 	g.Expect(answer.code).To(Equal(command.Failed))
 	g.Expect(answer.err).To(ContainSubstring("log in again"))
+}
+
+func TestANameMayBeThatOfAWorkloadWithoutARecord(t *testing.T) {
+	unstamped := func(deployment *appsv1.Deployment) { deployment.Labels = nil }
+	part := func(deployment *appsv1.Deployment) {
+		deployment.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "web", UID: "a", Controller: ptr.To(true)}}
+	}
+	stateful := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: web(1, "d1").Labels}}
+	const both = "error: web may be deployment/web or statefulset/web: name the kind as well\n"
+	for name, row := range map[string]struct {
+		funcs    interceptor.Funcs
+		objects  []client.Object
+		argument string
+		says     string
+	}{
+		"stamped":               {interceptor.Funcs{}, []client.Object{web(1, "a1"), stateful, set("web")}, "web", both},
+		"both without a record": {interceptor.Funcs{}, []client.Object{web(1, "a1"), stateful}, "web", both},
+		"the kind is named":     {interceptor.Funcs{}, []client.Object{web(1, "a1"), stateful, set("web")}, "sts/web", ""},
+		"not stamped":           {interceptor.Funcs{}, []client.Object{web(1, "a1", unstamped), stateful, set("web")}, "web", ""},
+		"a part of another one": {interceptor.Funcs{}, []client.Object{web(1, "a1", part), stateful, set("web")}, "web", ""},
+		"not readable":          {refuses("Deployment"), []client.Object{web(1, "a1"), stateful, set("web")}, "web", ""},
+		"broken":                {breaks("Deployment"), []client.Object{stateful, set("web")}, "web", "error: reading deployment/web in namespace shop: Internal error occurred: disk full\n"},
+	} {
+		answer := newBenchWith(t, row.funcs, row.objects...).run("status", row.argument)
+		NewWithT(t).Expect(answer.err).To(Equal(row.says), name)
+		if row.says == "" {
+			NewWithT(t).Expect(answer.out).To(ContainSubstring("StatefulSet web"), name)
+		}
+	}
 }
 
 func TestWorkloadsAreFoundByTheirNames(t *testing.T) {

@@ -28,7 +28,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -275,7 +274,7 @@ func TestWaitOutlastsAnAPIServerThatIsAwayForAMoment(t *testing.T) {
 	away := map[int]error{2: apierrors.NewServiceUnavailable("away"), 3: errors.New("connection refused"), 4: apierrors.NewTooManyRequests("busy", 1)}
 	calls := 0
 	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-		if _, isWorkload := object.(*unstructured.Unstructured); isWorkload {
+		if object.GetObjectKind().GroupVersionKind().Kind == "Deployment" {
 			if calls++; away[calls] != nil {
 				return away[calls]
 			}
