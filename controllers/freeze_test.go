@@ -29,7 +29,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -150,11 +153,9 @@ var _ = Describe("A freeze", func() {
 			Eventually(func() int32 { return lockOf(ctx, namespace).Status.Parked }).Should(BeEquivalentTo(count))
 		}
 
-		deployments, err := kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
-		Expect(err).NotTo(HaveOccurred())
+		deployments := changesOf(ctx, namespace, &appsv1.DeploymentList{})
 		defer deployments.Stop()
-		records, err := kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(namespace))
-		Expect(err).NotTo(HaveOccurred())
+		records := changesOf(ctx, namespace, &appv1alpha1.ChangeWorkloadList{})
 		defer records.Stop()
 		endFreeze(ctx, namespace)
 		if !led {
@@ -283,6 +284,19 @@ var _ = Describe("A freeze", func() {
 		Entry("a DaemonSet", daemonSet, "OnDelete", "RollingUpdate"),
 	)
 })
+
+// changesOf watches the objects of a list from now on. The API server ends a watch that isn't read fast enough: another one goes on where it ended.
+func changesOf(ctx context.Context, namespace string, list client.ObjectList) watch.Interface {
+	GinkgoHelper()
+	Expect(kube.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return kube.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: &options})
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return watcher
+}
 
 // underWay watches until the second releases of Deployments have gone on and are verified. It returns how many of them were under way at most
 // at a time, from the end of the pause of the Deployment until the release is verified, and how many are verified.
