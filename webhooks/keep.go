@@ -76,12 +76,11 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 		}
 	}
 	annotate := fmt.Sprintf("kubectl annotate %s/%s --namespace %s --overwrite ", workload.Argument(p.kind), old.object.GetName(), old.object.GetNamespace())
-	warnings = []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; %s%s ends the pace once no approval is missing",
-		phrase, p.progress(ctx, old), strings.Join(fields, " and "), annotate, goOnForm(paced.Release, appv1alpha1.GoOnAll))}
-	if slices.Contains(fields, "spec.paused") { // kubectl rollout undo asks to resume it first
-		warnings = append(warnings, fmt.Sprintf("%s%s=true rolls it back, which kubectl rollout undo can't do while it is paused", annotate, appv1alpha1.AnnotationRollback))
-	}
-	return warnings, nil
+	return []string{ // who resumes a rollout may want to go back: kubectl rollout undo refuses a paused Deployment
+		fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; %s%s ends the pace once no approval is missing",
+			phrase, p.progress(ctx, old), strings.Join(fields, " and "), annotate, goOnForm(paced.Release, appv1alpha1.GoOnAll)),
+		fmt.Sprintf("%s%s=true asks for a rollback", annotate, appv1alpha1.AnnotationRollback),
+	}, nil
 }
 
 // keeps reports whether the fields of a paced release are kept. One that is held for a failure isn't paced any more once a user resumes it, by a

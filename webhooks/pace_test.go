@@ -484,7 +484,8 @@ func TestDefaulterKeepsAPacedReleaseParked(t *testing.T) {
 		"by nodes":         {daemonset.Kind{}, updating(object{"type": "RollingUpdate"}), []client.Object{careful()}, nil},
 		"by gates": {kind.Kind{}, all(field(false, "paused", "spec"), field("25%", "maxUnavailable", "spec", "strategy", "rollingUpdate")), []client.Object{careful(), gate()},
 			[]string{"deployment sleep is paced: the present value of spec.strategy.rollingUpdate.maxUnavailable stays until the last step; " +
-				"kubectl annotate deployment/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing"}},
+				"kubectl annotate deployment/sleep --namespace default --overwrite altershield.defense.antgroup.com/go-on=2:all ends the pace once no approval is missing",
+				"kubectl annotate deployment/sleep --namespace default --overwrite altershield.defense.antgroup.com/rollback=true asks for a rollback"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

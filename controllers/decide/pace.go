@@ -314,17 +314,9 @@ func (p *pacing) awaited(until int32, asked appv1alpha1.OnFail) (reason, message
 func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, message string) {
 	message = fmt.Sprintf("%s; %d of them passed", p.describe(), len(p.tally.passed))
 	limit := p.seen.Pace.Policy.Spec.Deadline
-	if p.SoakUntil != nil && len(p.tally.passed) == 0 { // none of those that soaked is left
-		p.SoakUntil, p.Deadline = nil, nil
-	}
+	p.renew(limit)
 	if p.SoakUntil != nil && p.now.Before(p.SoakUntil.Time) {
 		message += "; soaks until " + p.SoakUntil.UTC().Format(time.RFC3339)
-	}
-	if limit == nil || p.isUnattended() {
-		p.Deadline = nil
-	}
-	if limit != nil {
-		p.Deadline = noLater(p.Deadline, afterWindow(p.now, limit.PerStep.Duration))
 	}
 	lacks := p.seen.Pace.Undeletable != "" && p.tally.claimed+len(p.tally.preparing) < int(p.Target)
 	if lacks {
@@ -344,6 +336,19 @@ func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, messa
 		message += "; the release is to be rolled back"
 	}
 	return appv1alpha1.ReasonStepDeadline, message + ", not all by " + p.Deadline.UTC().Format(time.RFC3339)
+}
+
+// renew sets the times of a step whose pods haven't all passed. Its soak goes on while some of those that passed are left.
+func (p *pacing) renew(limit *appv1alpha1.StepDeadline) {
+	if p.SoakUntil != nil && len(p.tally.passed) == 0 {
+		p.SoakUntil, p.Deadline = nil, nil
+	}
+	if limit == nil || p.isUnattended() {
+		p.Deadline = nil
+	}
+	if limit != nil {
+		p.Deadline = noLater(p.Deadline, afterWindow(p.now, limit.PerStep.Duration))
+	}
 }
 
 // isUnattended reports whether the time of the present step was over unattended, so that its pods couldn't pass.

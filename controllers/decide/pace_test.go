@@ -721,7 +721,7 @@ func TestDecideSoaksEachStep(t *testing.T) {
 		g.Expect(decision.Status.Pace.SoakUntil.Time).To(BeTemporally("==", now.Add(time.Minute)))
 	})
 	for name, interrupted := range map[string]seenOption{
-		"anew after a failure":      failed(1, 1, "sleep-1"),
+		"anew after a failure":        failed(1, 1, "sleep-1"),
 		"anew after its pod was gone": func(*decide.Observation) {},
 	} {
 		t.Run(name, func(t *testing.T) {
