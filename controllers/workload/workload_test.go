@@ -28,6 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	jobs "github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
@@ -44,6 +45,13 @@ func TestIsBehindComparesTheObservedGeneration(t *testing.T) {
 	g.Expect(of(nil)).To(BeFalse(), "not every object has it")
 	g.Expect(of("two")).To(BeFalse())
 	g.Expect(workload.IsBehind(&appsv1.Deployment{})).To(BeFalse(), "those of known kinds are read otherwise")
+}
+
+// The Jobs of a CronJob are its runs. A Deployment is under change control whatever controls it.
+func TestLeavesOwned(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(workload.LeavesOwned(jobs.Kind{})).To(BeTrue())
+	g.Expect(workload.LeavesOwned(deployment.Kind{})).To(BeFalse())
 }
 
 func TestStoredRevision(t *testing.T) {
