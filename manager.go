@@ -348,7 +348,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		return err
 	}
 	policies := pace.Reader{Namespaces: mgr.GetCache(), Policies: mgr.GetCache(), Namespace: opts.namespace}
-	// Each has a limit of its own: who floods one with reviews doesn't keep the others from reading.
+	// Each has its own limit, so that a flood of reviews of one kind leaves reads to the others.
 	live := func() client.Reader { return bounded.NewReader(mgr.GetAPIReader(), clock.RealClock{}) }
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),

@@ -76,7 +76,7 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 		}
 	}
 	annotate := fmt.Sprintf("kubectl annotate %s/%s --namespace %s --overwrite ", workload.Argument(p.kind), old.object.GetName(), old.object.GetNamespace())
-	return []string{ // who resumes a rollout may want to go back: kubectl rollout undo refuses a paused Deployment
+	return []string{ // a user who resumes may want to go back: kubectl rollout undo refuses a paused Deployment
 		fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; %s%s ends the pace once no approval is missing",
 			phrase, p.progress(ctx, old), strings.Join(fields, " and "), annotate, goOnForm(paced.Release, appv1alpha1.GoOnAll)),
 		fmt.Sprintf("%s%s=true asks for a rollback", annotate, appv1alpha1.AnnotationRollback),

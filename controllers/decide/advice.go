@@ -54,7 +54,7 @@ func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version s
 	return advice
 }
 
-// suspendedUntil says what ends the suspension of a workload whose present release hasn't failed.
+// suspendedUntil returns what ends the suspension of a workload whose present release hasn't failed.
 func suspendedUntil(present *appv1alpha1.ChangeWorkload) string {
 	verified := meta.FindStatusCondition(present.Status.Conditions, appv1alpha1.ConditionVerified)
 	if verified != nil && slices.Contains([]string{

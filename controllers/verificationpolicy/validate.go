@@ -78,7 +78,7 @@ func (v *Validator) unconfined(ctx context.Context, policy *appv1alpha1.Verifica
 	var sources appv1alpha1.VerificationSourceList
 	if err := v.Live.List(ctx, &sources, client.InNamespace(v.Namespace)); err != nil {
 		if errors.Is(err, bounded.ErrTooManyReads) {
-			return nil // who floods the webhook doesn't flood the log
+			return nil // a flood of reviews must not flood the log
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the VerificationSources that may answer a query", "verificationPolicy", client.ObjectKeyFromObject(policy))
 		return nil

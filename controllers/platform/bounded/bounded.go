@@ -33,7 +33,7 @@ const (
 	timeout          = 2 * time.Second
 )
 
-// ErrTooManyReads is of a read beyond the rate limit.
+// ErrTooManyReads is the error of a read beyond the rate limit.
 var ErrTooManyReads = errors.New("too many live reads at once: try again in a second")
 
 // Reader reads at a limited rate, and not for long.
