@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -84,6 +85,20 @@ func newKit(t *testing.T, options altershield.Options) *kit {
 		platform.Close()
 	})
 	return k
+}
+
+// serve has the server serve calls at a port of its own, to which the kit sends them from then on, until it is stopped.
+func (k *kit) serve(ctx context.Context) (stop func() error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	k.Expect(err).NotTo(HaveOccurred())
+	k.url = "http://" + listener.Addr().String()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- k.server.Serve(ctx, listener) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
 }
 
 const submitPath = "/openapi/v1/exe/submitChangeExecOrder"

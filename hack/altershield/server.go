@@ -45,8 +45,8 @@ const (
 	callbackTimeout = 6 * time.Second
 	// headerTimeout is how long a client may take to send the headers of a call.
 	headerTimeout = 10 * time.Second
-	// grace is how long calls may take to end when serving ends.
-	grace = 5 * time.Second
+	// grace is how long calls may take to end when serving ends. Their context has ended by then.
+	grace = 2 * time.Second
 )
 
 // Options configure the caller, the checks and the callbacks of a server. A zero value means the default.
@@ -155,10 +155,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := server.Shutdown(end); err != nil {
-		return errors.Join(err, server.Close())
+	err := server.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close() // a connection without a call counts as busy for five seconds
 	}
-	return nil
+	return err
 }
 
 // Close ends the running checks and callbacks, and waits for them.

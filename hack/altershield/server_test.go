@@ -19,6 +19,7 @@ package altershield_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -81,25 +82,13 @@ func TestServerLogsALineForEachCallAndCallback(t *testing.T) {
 
 func TestServeAgainKeepsTheState(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
-	serve := func() (stop func() error) {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		k.Expect(err).NotTo(HaveOccurred())
-		k.url = "http://" + listener.Addr().String()
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- k.server.Serve(ctx, listener) }()
-		return func() error {
-			cancel()
-			return <-ended
-		}
-	}
-	stop := serve()
+	stop := k.serve(t.Context())
 	node := k.started()
 	k.Expect(stop()).To(Succeed())
 	_, err := k.try(t.Context(), "submitChangeExecOrder", orderBody("o1"))
 	k.Expect(err).To(HaveOccurred())
 
-	stop = serve()
+	stop = k.serve(t.Context())
 	k.Expect(k.poll(node, "PRE")).To(Equal(polled(polledFail, node)))
 	k.server.SetFault(altershield.Fault{Kind: "hang"})
 	failed := make(chan error, 1)
@@ -110,6 +99,19 @@ func TestServeAgainKeepsTheState(t *testing.T) {
 	k.Eventually(k.server.Calls).WithTimeout(patience).Should(HaveLen(4))
 	k.Expect(stop()).To(Succeed(), "what hangs doesn't hold it up")
 	k.Eventually(failed).WithTimeout(patience).Should(Receive(HaveOccurred()))
+}
+
+// An HTTP client may open a connection that it never uses. net/http takes it for busy for more than five seconds.
+func TestServeEndsInSpiteOfAConnectionWithoutACall(t *testing.T) {
+	k := newKit(t, altershield.Options{})
+	stop := k.serve(t.Context())
+	connection, err := net.Dial("tcp", strings.TrimPrefix(k.url, "http://"))
+	k.Expect(err).NotTo(HaveOccurred())
+	defer connection.Close()
+	k.started() // by then the server has accepted the connection before
+	k.Expect(stop()).To(Succeed())
+	_, err = connection.Read(make([]byte, 1))
+	k.Expect(err).To(MatchError(io.EOF))
 }
 
 func TestBeginDoesNothingAfterClose(t *testing.T) {

@@ -79,8 +79,12 @@ func (s *server) now() string { return s.clock.Now().UTC().Format(time.RFC3339) 
 // loopback is the only address that is listened on: the calls of the page have the rights of its user.
 const loopback = "127.0.0.1"
 
-// shutdownTimeout is how long calls may go on when the server ends.
-const shutdownTimeout = 5 * time.Second
+const (
+	// headerTimeout is how long a browser may take to send the headers of a call.
+	headerTimeout = 5 * time.Second
+	// shutdownTimeout is how long calls may take to end when the server ends. Their context has ended by then.
+	shutdownTimeout = 2 * time.Second
+)
 
 // Serve serves the page until the context ends, whose error it returns, or until there was no call for an hour.
 func Serve(ctx context.Context, options Options) error {
@@ -95,7 +99,7 @@ func Serve(ctx context.Context, options Options) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	httpServer := &http.Server{
-		Handler: server, ReadHeaderTimeout: shutdownTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout,
+		Handler: server, ReadHeaderTimeout: headerTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return calling },
 		ErrorLog:    log.New(io.Discard, "", 0), // what a browser sends belongs in no log
@@ -110,7 +114,11 @@ func Serve(ctx context.Context, options Options) error {
 	cancel() // ends the streams
 	within, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer stop()
-	if err := httpServer.Shutdown(within); err != nil {
+	err = httpServer.Shutdown(within)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = httpServer.Close() // a connection without a call, as browsers open them, counts as busy for five seconds
+	}
+	if err != nil {
 		return errors.Join(ended, fmt.Errorf("ending the calls of the browser: %w", err))
 	}
 	return ended

@@ -203,6 +203,21 @@ func TestAServerThatEndsEndsItsStreams(t *testing.T) {
 	g.Expect(left).To(BeClosed())
 }
 
+// Browsers open connections before they need them. net/http takes one without a call for busy for more than five seconds.
+func TestAServerEndsInSpiteOfAConnectionWithoutACall(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newBench(t).run(ctx)
+	connection, err := net.Dial("tcp", r.address)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer connection.Close()
+	r.status("/", "") // by then the server has accepted the connection before
+	cancel()
+	g.Eventually(r.ended, "30s").Should(Receive(Equal(context.Canceled)))
+	_, err = connection.Read(make([]byte, 1))
+	g.Expect(err).To(MatchError(io.EOF))
+}
+
 func TestAServerThatCanNotBeginIsAnError(t *testing.T) {
 	g := NewWithT(t)
 	r := newBench(t).run(t.Context())
