@@ -319,7 +319,7 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 	}
 	routing := routers.Options{
 		Kinds: kinds, Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
-		Client: mgr.GetClient(), Workloads: kinds.declared.Reader(mgr.GetClient(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
+		Client: mgr.GetClient(), Workloads: kinds.declared.Reader(mgr.GetClient(), bounded.NewReader(mgr.GetAPIReader(), clock.RealClock{})), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
 	if opts.verdictEndpoint {
@@ -349,9 +349,9 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 	}
 	policies := pace.Reader{Namespaces: mgr.GetCache(), Policies: mgr.GetCache(), Namespace: opts.namespace}
 	// Each has its own limit, so that a flood of reviews of one kind leaves reads to the others.
-	live := func() client.Reader { return bounded.NewReader(mgr.GetAPIReader(), clock.RealClock{}) }
+	live := func() *bounded.Reader { return bounded.NewReader(mgr.GetAPIReader(), clock.RealClock{}) }
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),
+		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), live()), Live: mgr.GetAPIReader(),
 		Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
 		ControlledKinds:      &controlledkind.Validator{Kinds: builtIn(), Live: live(), Compiler: kinds.compiler},

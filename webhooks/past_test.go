@@ -304,5 +304,5 @@ func TestPastReadsAtALimitedRate(t *testing.T) {
 	for range 200 {
 		g.Expect(past.live.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
 	}
-	g.Expect(past.live.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads at once: try again in a second"))
+	g.Expect(past.live.List(t.Context(), &appsv1.ReplicaSetList{})).To(MatchError("too many live reads in this second"))
 }

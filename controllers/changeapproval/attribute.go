@@ -63,7 +63,7 @@ func (a *Attributor) Handle(ctx context.Context, request review.Request) review.
 	case apierrors.IsNotFound(err):
 		return review.Denied(fmt.Sprintf("there is no %s in namespace %s", phrase, request.Namespace))
 	case err != nil:
-		return review.Errored(http.StatusInternalServerError, fmt.Errorf("reading %s in namespace %s: %w", phrase, request.Namespace, err))
+		return review.Errored(http.StatusInternalServerError, fmt.Errorf("reading %s in namespace %s: %w: try again", phrase, request.Namespace, err))
 	}
 	policy, err := a.Policies.Of(ctx, kind, object)
 	if err != nil {

@@ -176,7 +176,7 @@ func TestAttributorReadsAtALimitedRate(t *testing.T) {
 		g.Expect(handle(t, attributor, approval, authenticationv1.UserInfo{Username: "bob"}).Allowed).To(BeTrue())
 	}
 	response := handle(t, attributor, approval, authenticationv1.UserInfo{Username: "bob"})
-	g.Expect(response.Result.Message).To(Equal("reading deployment web in namespace shop: too many live reads at once: try again in a second"))
+	g.Expect(response.Result.Message).To(Equal("reading deployment web in namespace shop: too many live reads in this second: try again"))
 }
 
 // handle returns the answer to the creation of an approval in the namespace shop.

@@ -34,7 +34,7 @@ const (
 )
 
 // ErrTooManyReads is the error of a read beyond the rate limit.
-var ErrTooManyReads = errors.New("too many live reads at once: try again in a second")
+var ErrTooManyReads = errors.New("too many live reads in this second")
 
 // Reader reads at a limited rate, and not for long.
 type Reader struct {

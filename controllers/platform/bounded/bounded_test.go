@@ -59,7 +59,7 @@ func TestReaderReadsNotTooOftenAndNotForLong(t *testing.T) {
 		g.Expect(list()).To(Succeed())
 	}
 	for _, read := range []func() error{get, list} {
-		g.Expect(read()).To(MatchError("too many live reads at once: try again in a second"))
+		g.Expect(read()).To(MatchError("too many live reads in this second"))
 	}
 	clock.SetTime(now.Add(time.Second))
 	g.Expect(get()).To(Succeed())

@@ -27,9 +27,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -44,23 +44,16 @@ func (r *Runner) NewClient(config *rest.Config, options client.Options) (client.
 	return &routed{Client: typed, runner: r}, nil
 }
 
-// Limits of the reads of a Reader from the API server: per second, and in a burst.
-const (
-	liveReads, liveReadsBurst = 20, 200
-)
-
-var errTooManyReads = errors.New("too many live reads at once")
-
-// Reader returns a reader of untyped objects for replicas that run no kinds: from the caches of enforced kinds that run, and otherwise, at a limited
-// rate, from the API server. It reads typed objects from typed.
-func (r *Runner) Reader(typed, live client.Reader) client.Reader {
-	return &reader{typed: typed, live: live, runner: r, limiter: flowcontrol.NewTokenBucketPassiveRateLimiter(liveReads, liveReadsBurst)}
+// Reader returns a reader of untyped objects for replicas that run no kinds: from the caches of enforced kinds that run, and otherwise from live.
+// It reads typed objects from typed.
+func (r *Runner) Reader(typed client.Reader, live *bounded.Reader) client.Reader {
+	return &reader{typed: typed, live: live, runner: r}
 }
 
 type reader struct {
-	typed, live client.Reader
-	runner      *Runner
-	limiter     flowcontrol.PassiveRateLimiter
+	typed  client.Reader
+	live   *bounded.Reader
+	runner *Runner
 }
 
 // Get implements client.Reader.
@@ -70,9 +63,6 @@ func (r *reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	case !untyped:
 		return r.typed.Get(ctx, key, into, options...)
 	case running == nil || isObserved(running.kind):
-		if !r.limiter.TryAccept() {
-			return errTooManyReads
-		}
 		return r.live.Get(ctx, key, into, options...)
 	default:
 		return running.cache.Get(ctx, key, into, options...)
@@ -86,9 +76,6 @@ func (r *reader) List(ctx context.Context, list client.ObjectList, options ...cl
 	case !untyped:
 		return r.typed.List(ctx, list, options...)
 	case running == nil || isObserved(running.kind):
-		if !r.limiter.TryAccept() {
-			return errTooManyReads
-		}
 		return r.live.List(ctx, list, options...)
 	default:
 		return running.cache.List(ctx, list, options...)
