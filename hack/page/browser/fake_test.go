@@ -27,6 +27,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // key is the key of the fake plugin.
@@ -48,8 +49,10 @@ type fake struct {
 	answers map[string]any
 	// failures are the answers with which calls fail, by path.
 	failures map[string]failure
-	acted    []object
-	streams  []chan string
+	// delays are how long calls take, by path.
+	delays  map[string]time.Duration
+	acted   []object
+	streams []chan string
 	// refusing refuses streams, as a plugin that isn't there.
 	refusing bool
 	first    string
@@ -63,7 +66,7 @@ type failure struct {
 // serve starts a fake with answers by the path below /api/. The stream begins with the releases.
 func serve(t testing.TB, releases []object, answers map[string]any) *fake {
 	t.Helper()
-	of := &fake{answers: answers, failures: map[string]failure{}, first: line(t, object{"type": "snapshot", "now": now, "list": object{"kind": "ReleaseList", "items": releases}})}
+	of := &fake{answers: answers, failures: map[string]failure{}, delays: map[string]time.Duration{}, first: line(t, object{"type": "snapshot", "now": now, "list": object{"kind": "ReleaseList", "items": releases}})}
 	server := httptest.NewServer(of)
 	of.url = server.URL
 	t.Cleanup(func() {
@@ -121,6 +124,14 @@ func (f *fake) asset(writer http.ResponseWriter, request *http.Request) {
 }
 
 func (f *fake) answer(writer http.ResponseWriter, request *http.Request, call string) {
+	f.mutex.Lock()
+	delay := f.delays[call]
+	f.mutex.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-request.Context().Done():
+		return
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if failed, has := f.failures[call]; has {
@@ -240,6 +251,13 @@ func (f *fake) mend(call string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	delete(f.failures, call)
+}
+
+// delay has a call take its time.
+func (f *fake) delay(call string, by time.Duration) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.delays[call] = by
 }
 
 // change changes fields of an answer.

@@ -197,6 +197,24 @@ func TestReleasePageFollowsTheStream(t *testing.T) {
 	page.shows("[aria-live=polite]", "shop/web, release 8: Success")
 }
 
+func TestReleasePageIsShownAlthoughTheReleaseChangesFasterThanItIsRead(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.delay("status", 3*time.Second)
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".head", "release 7")
+	for passed := range 3 {
+		of.send(t, object{"type": "release", "release": release("shop", "web", "Running", object{"pods": pods(20, 0, 0, passed+1, 0)})})
+		time.Sleep(2 * time.Second)
+	}
+	if text := page.text(".head"); !strings.Contains(text, "20 wanted") {
+		t.Errorf("a release that changes every two seconds, and is read in three, shows %q", text)
+	}
+	of.delay("status", 0)
+	of.change("status", object{"workload": object{"namespace": "shop", "kind": "Deployment", "name": "web", "known": true, "wanted": 21}})
+	of.send(t, object{"type": "release", "release": release("shop", "web", "Running", object{"pods": pods(21, 0, 0, 9, 0)})})
+	page.shows(".head", "21 wanted")
+}
+
 func TestReleasePageReadsAgainWhatIsNotInTheStream(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{route: releaseOfWeb})
