@@ -215,6 +215,22 @@ func TestReleasePageIsShownAlthoughTheReleaseChangesFasterThanItIsRead(t *testin
 	page.shows(".head", "21 wanted")
 }
 
+func TestReleasePageOfARollbackIsAboutTheReleaseThatIsThere(t *testing.T) {
+	back := object{"release": 8, "by": "operator", "rollbackOf": 7, "pods": pods(20, 0, 0, 20, 0)}
+	listed := release("shop", "web", "RolledBack", with(back, object{"reason": "PodsFailed", "why": "release 7 failed", "refusedUntil": ago(-23 * time.Hour)}))
+	of := serve(t, []object{listed}, answers(true))
+	of.change("status", object{"present": release("shop", "web", "Success", with(back, object{"reason": "PodsPassed", "why": "all pods passed"}))})
+	of.set("why", object{})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".head", "release 8", "Success", "rollback of release 7")
+	page.shows(".reasons", "all pods passed")
+	if text := page.text(".head") + page.text(".timeline"); strings.Contains(text, "RolledBack") || strings.Contains(text, "refused until") {
+		t.Errorf("the head of a good release is %q", text)
+	}
+	page.goTo("/")
+	page.shows("section:has(#others)", "RolledBack", "release 7 failed")
+}
+
 func TestReleasePageReadsAgainWhatIsNotInTheStream(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{route: releaseOfWeb})

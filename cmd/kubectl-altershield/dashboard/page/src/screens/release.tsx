@@ -39,6 +39,15 @@ function useChanges(value: string | undefined): number {
   return seen.count;
 }
 
+// presentOf returns the present release. A list calls a workload RolledBack whose present release is that rollback, and tells why the release before
+// it went back and until when that one is refused. The page is about the present release, which its own status tells.
+function presentOf(live?: Release, own?: Release): Release | undefined {
+  if (live?.state !== "RolledBack" || live.release !== own?.release || live.version !== own.version) {
+    return live ?? own;
+  }
+  return { ...live, state: own.state, reason: own.reason, why: own.why, refusedUntil: own.refusedUntil };
+}
+
 export function ReleasePage({ of }: { of: Reference }) {
   const live = byWorkload.value.get(keyOf(of));
   const [acted, act] = useState(0);
@@ -48,7 +57,7 @@ export function ReleasePage({ of }: { of: Reference }) {
   const status = useResource<Status>("status", query, occasion);
   const pods = useResource<PodList>("pods", query, occasion);
   const why = useResource<Why>("why", query, occasion);
-  const present = live ?? status.data?.present;
+  const present = presentOf(live, status.data?.present);
   return (
     <>
       <Head of={of} release={present} workload={status.data?.workload} from={status.data?.from} />
