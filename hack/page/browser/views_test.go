@@ -166,6 +166,23 @@ func TestReleasePageShowsAllAboutARelease(t *testing.T) {
 	}
 }
 
+func TestReleasePageShowsWhatPodsThatDoNotRunWaitFor(t *testing.T) {
+	of := serve(t, []object{release("shop", "web", "Running", object{"pods": pods(20, 2, 1, 3, 0), "releaseReason": "CHG-12"})}, answers(true))
+	waits := []object{{"pod": "web-a", "message": "ErrImagePull"}, {"pod": "web-b", "message": "ErrImagePull"}, {"pod": "web-c", "message": "ErrImagePull"}, {"pod": "web-d", "message": "ErrImagePull"}}
+	of.change("status", object{
+		"workload":   object{"namespace": "shop", "kind": "Deployment", "name": "web", "known": true, "wanted": 20, "ready": 16, "updated": 8, "gated": 3, "suspended": true, "requestReason": "CHG-13"},
+		"notRunning": object{"pods": waits, "notCreated": "exceeded quota", "rollbackAt": ago(-3 * time.Minute)},
+	})
+	of.set("why", object{"freezes": []object{{"namespace": "shop", "name": "weekend", "action": "Park", "active": true, "until": ago(-37 * time.Hour), "reason": "no releases at weekends"}}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows(".head", "20 wanted · 16 ready · 5 new", "3 wait at the step", "suspended: further releases are denied", "reason: CHG-12", "reason: CHG-13")
+	page.shows(".head .podbar", "3 passed", "1 checking", "2 waiting", "14 to come")
+	page.shows(".reasons", "web-a web-b web-c 1 more ErrImagePull", "pods can't be created: exceeded quota", "the operator rolls back by 17:44:52 if they don't run")
+	page.shows(".reasons", "a further release would be parked by ChangeFreeze shop/weekend until Tue", "no releases at weekends")
+	page.click(".languages button", "中文")
+	page.shows(".reasons", "如果仍不运行，Operator 最迟于 17:44:52 回滚", "后续发布会被 ChangeFreeze shop/weekend 扣住")
+}
+
 func TestALinkAtTheEndOfALongTextIsWhole(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	of.set("events", object{"items": []object{{"type": "Warning", "reason": "Suspended", "object": "Deployment/web", "count": 1, "message": strings.Repeat("pod ", 92) + "https://grafana.example/d/web?from=1&to=2 " + strings.Repeat("and more ", 9)}}})
@@ -266,7 +283,7 @@ func TestAReleaseThatSuspendsNothingIsNotSaidToBeSuspended(t *testing.T) {
 func TestPodsAreToldByMouseAndKeyboard(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{route: releaseOfWeb})
-	page.shows(".legend", "2 failed", "14 not replaced", "4 passed")
+	page.shows(".legend", "2 failed", "14 waiting", "4 passed")
 	eval[bool](page, `(document.querySelector(".cells .frame").focus(), true)`)
 	page.shows(".podline", "web-85c4-00000", "passed", "node-00", "zone-a", "Batch 1")
 	page.press(strings.Repeat(arrowRight, 4))

@@ -6,7 +6,7 @@ export interface Pods { desired: number; waiting: number; checking: number; pass
 
 export interface Release {
   namespace: string; kind: string; workloadAPIVersion?: string; workload: string; changeWorkload: string;
-  release: number; version: string; state: State; reason?: string; why?: string; by?: string;
+  release: number; version: string; state: State; reason?: string; why?: string; by?: string; releaseReason?: string;
   started?: string; since?: string; tookSeconds?: number; pods: Pods; changes?: string[];
   kept?: boolean; current?: boolean; observed?: boolean; repair?: boolean; rollbackOf?: number; refusedUntil?: string; step?: string;
   // notSuspended is set where a release failed whose workload is not suspended.
@@ -24,22 +24,26 @@ export interface Batches {
 
 export interface Workload {
   namespace: string; kind: string; name: string; known: boolean; release?: number; version?: string; wanted: number; ready: number; updated: number;
-  suspended: boolean; held: boolean; pausedByUser: boolean; pauseReason?: string;
+  // gated is how many of the updated pods wait at the gate of a step, and so don't run.
+  gated?: number; suspended: boolean; held: boolean; pausedByUser: boolean; pauseReason?: string; requestReason?: string;
 }
 
 export interface Check { policy: string; name: string; mode: string; verdict: string; message?: string }
 
 export interface FailedPod { pod: string; message?: string }
 
+export interface NotRunning { pods: FailedPod[]; notCreated?: string; rollbackAt?: string }
+
 export interface Status {
-  present?: Release; from?: string; workload: Workload; batches?: Batches[]; failedPods?: FailedPod[]; checks?: Check[]; earlier?: Release[]; notes?: Note[];
+  present?: Release; from?: string; workload: Workload; batches?: Batches[]; failedPods?: FailedPod[]; notRunning?: NotRunning; checks?: Check[];
+  earlier?: Release[]; notes?: Note[];
 }
 
 export interface Right { verb: string; group?: string; resource: string; subresource?: string; namespace?: string; name?: string }
 
 export interface Way { name: "repair" | "rollback" | "withdraw" | "park" | "approve" | "resume" | "breakglass"; commands: string[]; to?: string; release?: number; needs: Right; may?: boolean }
 
-export interface Why { failures?: FailedPod[]; moreFailures?: number; refused?: Release[]; ways?: Way[]; notes?: Note[] }
+export interface Why { failures?: FailedPod[]; moreFailures?: number; freezes?: Freeze[]; refused?: Release[]; ways?: Way[]; notes?: Note[] }
 
 export type PodState = "waiting" | "checking" | "passed" | "failed" | "unchecked";
 

@@ -3,7 +3,8 @@ import { t } from "../text";
 import type { Pods } from "../types";
 import { Mark } from "./basic";
 
-// PodBar shows how many pods passed, failed, are checked and are to be replaced: a bar, and the same in numbers.
+// PodBar shows how many pods passed, failed, are checked, wait and are to come: a bar, and the same in numbers. A short one counts those that wait as
+// checked.
 export function PodBar({ pods, long }: { pods: Pods; long?: boolean }) {
   if (pods.desired === 0 && pods.passed + pods.failed + pods.checking + pods.waiting === 0) {
     return null;
@@ -11,6 +12,7 @@ export function PodBar({ pods, long }: { pods: Pods; long?: boolean }) {
   const running = pods.passed + pods.failed + pods.checking + pods.waiting;
   const total = Math.max(pods.desired, running, 1);
   const parts = [["passed", pods.passed], ["failed", pods.failed], ["checking", pods.checking], ["waiting", pods.waiting]] as const;
+  const checking = long ? pods.checking : pods.checking + pods.waiting;
   let from = 0;
   return (
     <span class="podbar">
@@ -25,7 +27,9 @@ export function PodBar({ pods, long }: { pods: Pods; long?: boolean }) {
       <span class="counts">
         {pods.failed > 0 && <span class="bad" title={t().failedPods}><Mark shape="cross" tone="bad" />{number(pods.failed)}<span class={long ? "" : "hidden"}> {t().failedPods}</span></span>}
         {pods.passed > 0 && <span class="good" title={t().passed}><Mark shape="check" tone="good" />{number(pods.passed)}<span class={long ? "" : "hidden"}> {t().passed}</span></span>}
-        {pods.checking + pods.waiting > 0 && <span class="busy" title={t().checking}><Mark shape="turn" tone="busy" />{number(pods.checking + pods.waiting)}<span class={long ? "" : "hidden"}> {t().checking}</span></span>}
+        {checking > 0 && <span class="busy" title={t().checking}><Mark shape="turn" tone="busy" />{number(checking)}<span class={long ? "" : "hidden"}> {t().checking}</span></span>}
+        {long && pods.waiting > 0 && <span class="warn"><Mark shape="pause" tone="warn" />{number(pods.waiting)} {t().waiting}</span>}
+        {long && pods.desired > running && <span class="muted">{number(pods.desired - running)} {t().left}</span>}
         <span class="muted">{t().of(pods.desired)}</span>
       </span>
     </span>

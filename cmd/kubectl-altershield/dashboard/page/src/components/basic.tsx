@@ -6,7 +6,7 @@ import { partsOf, shown, upTo } from "../text/safe";
 import { noteOf } from "../text/sentences";
 import { t } from "../text";
 import { absolute, number, span } from "../time";
-import type { Note, Release, State } from "../types";
+import type { FailedPod, Note, Release, State } from "../types";
 
 const longest = 400;
 
@@ -108,6 +108,24 @@ export function Copy({ line, label }: { line: string; label?: string }) {
       <button onClick={copy} title={shown(line)}>{label ?? t().copy}</button>
       <span class="told" role="status">{tried.line === line && (tried.done ? t().copied : t().copyFailed)}</span>
     </span>
+  );
+}
+
+const mostNames = 3;
+
+// PodsByMessage lists pods by what is said of them: each message once, with its first pods.
+export function PodsByMessage({ of, label, children }: { of: FailedPod[]; label: string; children?: ComponentChildren }) {
+  const found = new Map<string, string[]>();
+  for (const { pod, message = "" } of of) {
+    found.set(message, [...(found.get(message) ?? []), pod]);
+  }
+  return (
+    <ul class="failures" aria-label={label}>
+      {[...found].map(([message, pods]) => (
+        <li>{pods.slice(0, mostNames).map((pod) => <><Name of={pod} /> </>)}{pods.length > mostNames && <span class="muted">{t().more(pods.length - mostNames)} </span>}<Text of={message} /></li>
+      ))}
+      {children}
+    </ul>
   );
 }
 

@@ -76,7 +76,7 @@ function nameOf(name: string, by: Grouping): string {
   return name === "" ? (by === "node" ? t().noNode : t().noZone) : shown(name);
 }
 
-const words: Record<PodState, "failedPods" | "checking" | "left" | "unchecked" | "passed"> = { failed: "failedPods", checking: "checking", waiting: "left", unchecked: "unchecked", passed: "passed" };
+const words: Record<PodState, "failedPods" | "checking" | "waiting" | "unchecked" | "passed"> = { failed: "failedPods", checking: "checking", waiting: "waiting", unchecked: "unchecked", passed: "passed" };
 
 function countsOf(list: PodList): [PodState, number][] {
   return states.map((state): [PodState, number] => [state, list.counts?.[state] ?? list.items.filter((pod) => pod.state === state).length]).filter(([, count]) => count > 0);

@@ -86,6 +86,7 @@ function What({ of }: { of: Release }) {
   return (
     <>
       <Text of={of.changes?.join(" · ") || of.why} />
+      {of.releaseReason && <span class="muted"> {t().said} <Text of={of.releaseReason} /></span>}
       {of.current && <Tag>{t().current}</Tag>}
       {of.kept && <Tag tone="good">{t().kept}</Tag>}
       {of.repair && <Tag tone="warn">{t().repair}</Tag>}

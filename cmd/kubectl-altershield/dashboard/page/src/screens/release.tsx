@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Actions } from "../components/actions";
-import { At, Copy, Failure, Kind, Name, Notes, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
+import { At, Copy, Failure, Kind, Name, Notes, PodsByMessage, Section, StateMark, Tag, Text, toneOf, Version } from "../components/basic";
 import { PodBar } from "../components/bar";
 import { PodCells } from "../components/cells";
 import { Timeline } from "../components/timeline";
 import { here } from "../commands";
-import { byWorkload, fiveMinutes, keyOf } from "../live";
+import { byWorkload, fiveMinutes, keyOf, now } from "../live";
 import { useResource } from "../resource";
 import type { Reference } from "../route";
 import { shown } from "../text/safe";
 import { rightOf } from "../text/sentences";
 import { t } from "../text";
-import { moment } from "../time";
-import type { PodList, Release, Status, Way, Why, Workload } from "../types";
+import { moment, recent } from "../time";
+import type { Freeze, NotRunning, PodList, Release, Status, Way, Why, Workload } from "../types";
 import { Changes, EventsOf, History, PoliciesOf, Verdicts } from "./parts";
 
 // longest is how long changes may be put off.
@@ -68,7 +68,7 @@ export function ReleasePage({ of }: { of: Reference }) {
       {status.data && !status.data.present && <p class="muted">{t().notFound}</p>}
       {present && (
         <>
-          <Reasons release={present} why={why.data} />
+          <Reasons release={present} notRunning={status.data?.notRunning} why={why.data} />
           {why.error && <Failure what={t().next} error={why.error} again={why.again} />}
           {status.data && <Timeline release={present} batches={status.data.batches ?? []} />}
           <Section id="pods" title={t().pods}>
@@ -97,6 +97,7 @@ function Head({ of, release, workload, from }: { of: Reference; release?: Releas
           {release.since && <span>{t().forTime("")}<At time={release.since} /></span>}
           <span>{t().releaseNumber(release.release)} {from && <><Version of={from} /> → </>}<Version of={release.version} /></span>
           {release.by && <span><span class="muted">{t().by}</span> <Name of={release.by} /></span>}
+          {release.releaseReason && <span><span class="muted">{t().said}</span> <Text of={release.releaseReason} /></span>}
           {release.step && <Tag>{t().step(shown(release.step))}</Tag>}
           {release.repair && <Tag tone="warn">{t().repair}</Tag>}
           {release.observed && <Tag>{t().observed}</Tag>}
@@ -107,9 +108,12 @@ function Head({ of, release, workload, from }: { of: Reference; release?: Releas
       {release && <PodBar pods={release.pods} long />}
       {workload?.known && (
         <p class="facts muted">
-          <span>{t().replicas(workload.wanted, workload.ready, workload.updated)}</span>
+          <span>{t().replicas(workload.wanted, workload.ready, Math.max(0, workload.updated - (workload.gated ?? 0)))}</span>
+          {(workload.gated ?? 0) > 0 && <span>{t().atStep(workload.gated ?? 0)}</span>}
+          {workload.suspended && <span>{t().suspended}</span>}
           {workload.held && <span>{t().held}</span>}
           {workload.pausedByUser && <span>{t().paused}{workload.pauseReason && <>: <Text of={workload.pauseReason} /></>}</span>}
+          {workload.requestReason && <span>{t().said} <Text of={workload.requestReason} /></span>}
         </p>
       )}
     </div>
@@ -117,23 +121,42 @@ function Head({ of, release, workload, from }: { of: Reference; release?: Releas
 }
 
 // Reasons says why the release is in its state, and what can be done.
-function Reasons({ release, why }: { release: Release; why?: Why }) {
+function Reasons({ release, notRunning, why }: { release: Release; notRunning?: NotRunning; why?: Why }) {
   const failures = why?.failures ?? [];
-  if (!release.why && !release.reason && failures.length === 0 && !why?.ways?.length) {
+  const freezes = why?.freezes ?? [];
+  if (!release.why && !release.reason && !notRunning && failures.length === 0 && freezes.length === 0 && !why?.ways?.length) {
     return null;
   }
   return (
     <div class={`reasons ${toneOf(release.state)}-edge`}>
       {(release.why || release.reason) && <p class="why"><strong>{t().why}</strong> <Text of={release.why || release.reason} /></p>}
+      {notRunning && <Waits of={notRunning} />}
       {failures.length > 0 && (
         <ul class="failures" aria-label={t().failures}>
           {failures.map((pod) => <li><Name of={pod.pod} /> <Text of={pod.message} /></li>)}
           {(why?.moreFailures ?? 0) > 0 && <li class="muted">{t().more(why?.moreFailures ?? 0)}</li>}
         </ul>
       )}
+      {freezes.length > 0 && <ul class="failures">{freezes.map((freeze) => <Stop by={freeze} />)}</ul>}
       {why?.ways && why.ways.length > 0 && <><h2>{t().next}</h2><ul class="ways">{why.ways.map((way) => <WayOut way={way} />)}</ul></>}
     </div>
   );
+}
+
+// Waits says which pods don't run, what they wait for, and when the operator rolls back because of that.
+function Waits({ of }: { of: NotRunning }) {
+  return (
+    <>
+      <PodsByMessage of={of.pods} label={t().notRunning}>{of.notCreated && <li>{t().notCreated} <Text of={of.notCreated} /></li>}</PodsByMessage>
+      {of.rollbackAt && <p>{t().rollsBack(recent(Date.parse(of.rollbackAt), now.value))}</p>}
+    </>
+  );
+}
+
+// Stop says what a freeze makes of a further release.
+function Stop({ by }: { by: Freeze }) {
+  const name = shown(`${by.namespace}/${by.name}`);
+  return <li>{by.action === "Deny" ? t().denies(name) : t().parks(name)}{by.until && t().untilTime(moment(Date.parse(by.until)))}{by.reason && <>: <Text of={by.reason} /></>}</li>;
 }
 
 function WayOut({ way }: { way: Way }) {

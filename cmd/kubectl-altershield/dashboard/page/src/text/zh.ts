@@ -47,7 +47,9 @@ export const zh: Dictionary = {
   refusedUntil: (at) => `隔离至 ${at}`, events: "Event", time: "时间", object: "对象", count: "次数", policies: "策略与冻结", does: "作用", because: "依据",
   next: "可以做什么", may: "您有权限", mayNot: (right) => `您无权限：需要 ${right}`, mayUnknown: "",
   ways: { repair: "修复：发布更正", rollback: "回滚", withdraw: "撤回错误的结论", park: "停放：Pod 恢复原样", approve: "由发布者以外的用户批准下一步", resume: "恢复", breakglass: "紧急情况下用 BreakGlass 放行" }, toRelease: (n) => `到发布 ${n}`, failures: "未通过的 Pod", pod: "Pod",
-  replicas: (wanted, ready, updated) => `期望 ${wanted} · 就绪 ${ready} · 新 ${updated}`, held: "滚动已被 Operator 停住", paused: "用户已暂停滚动",
+  notRunning: "未运行的 Pod", notCreated: "无法创建 Pod：", rollsBack: (at) => `如果仍不运行，Operator 最迟于 ${at} 回滚`,
+  parks: (freeze) => `后续发布会被 ChangeFreeze ${freeze} 扣住`, denies: (freeze) => `后续发布会被 ChangeFreeze ${freeze} 拦截`, untilTime: (at) => ` 直到 ${at}`, said: "理由：",
+  replicas: (wanted, ready, updated) => `期望 ${wanted} · 就绪 ${ready} · 新 ${updated}`, atStep: (n) => `${n} 在步骤处等待`, suspended: "已暂停：后续发布会被拦截", held: "滚动已被 Operator 停住", paused: "用户已暂停滚动",
   noChanges: "没有已知的内容变更。", noEvents: "没有 Event；Event 只保留一小时。", noPolicies: "没有相关的策略或冻结。", noVerdicts: "尚无批次。", noPods: "尚无这次发布的 Pod。",
   compare: "比较", compareWith: (from, to) => `比较 ${from} 与 ${to}`, left1: "从", right1: "到", same: "没有差异。", hidden: "可能是机密的值不显示。",
 
