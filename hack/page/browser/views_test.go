@@ -183,6 +183,19 @@ func TestReleasePageShowsWhatPodsThatDoNotRunWaitFor(t *testing.T) {
 	page.shows(".reasons", "如果仍不运行，Operator 最迟于 17:44:52 回滚", "后续发布会被 ChangeFreeze shop/weekend 扣住")
 }
 
+func TestReleasePageWithoutItsBatchesHasTheCountsAndTheFailedPods(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.change("status", object{"batches": nil, "checks": nil, "failedPods": []object{{"pod": "web-85c4-b6lg8", "message": "error rate: 5xx above 1%"}, {"pod": "web-85c4-q2nvm", "message": "error rate: 5xx above 1%"}}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.shows("section:has(#verdicts)", "2 failed", "4 passed", "14 to come", "web-85c4-b6lg8 web-85c4-q2nvm error rate: 5xx above 1%")
+	if text := page.text("section:has(#verdicts)"); strings.Contains(text, "No batch yet.") {
+		t.Errorf("a release whose batches aren't read says %q", text)
+	}
+	of.send(t, object{"type": "release", "release": release("shop", "web", "Running", object{"release": 8, "pods": pods(20, 2, 0, 0, 0)})})
+	of.change("status", object{"failedPods": nil})
+	page.shows("section:has(#verdicts)", "No batch yet.")
+}
+
 func TestALinkAtTheEndOfALongTextIsWhole(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	of.set("events", object{"items": []object{{"type": "Warning", "reason": "Suspended", "object": "Deployment/web", "count": 1, "message": strings.Repeat("pod ", 92) + "https://grafana.example/d/web?from=1&to=2 " + strings.Repeat("and more ", 9)}}})

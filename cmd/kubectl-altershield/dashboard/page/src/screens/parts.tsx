@@ -1,7 +1,8 @@
 // The parts of a release's page that are tables.
 
 import { useState } from "preact/hooks";
-import { At, Failure, Mark, Name, Notes, Section, StateMark, Tag, Text, Version, type Tone } from "../components/basic";
+import { PodBar } from "../components/bar";
+import { At, Failure, Mark, Name, Notes, PodsByMessage, Section, StateMark, Tag, Text, Version, type Tone } from "../components/basic";
 import { Table, type Column } from "../components/table";
 import type { Query } from "../api";
 import { now } from "../live";
@@ -12,9 +13,12 @@ import { t } from "../text";
 import { moment, span } from "../time";
 import type { Batches, Check, Event, EventList, Policy, PolicyList, Release, ReleaseList, Status } from "../types";
 
-export function Verdicts({ status }: { status?: Status }) {
+// Verdicts shows the batches of a release. Where they aren't read, as there are too many or the user may not, the counts and the failed pods stand in.
+export function Verdicts({ release, status }: { release: Release; status?: Status }) {
   const batches = status?.batches ?? [];
   const checks = status?.checks ?? [];
+  const failed = status?.failedPods ?? [];
+  const isCounted = release.pods.passed + release.pods.failed + release.pods.checking > 0;
   const columns: Column<Batches>[] = [
     { name: t().batch, kind: "head", cell: (batch) => <span class="number">{shown(batch.numbers)}</span> },
     { name: t().outcome, kind: "narrow", cell: (batch) => <Outcome of={batch.outcome} /> },
@@ -32,7 +36,8 @@ export function Verdicts({ status }: { status?: Status }) {
   ];
   return (
     <Section id="verdicts" title={t().verdicts}>
-      {batches.length === 0 && checks.length === 0 && <p class="muted">{t().noVerdicts}</p>}
+      {batches.length === 0 && (isCounted ? <PodBar pods={release.pods} long /> : checks.length === 0 && <p class="muted">{t().noVerdicts}</p>)}
+      {batches.length === 0 && failed.length > 0 && <><h3>{t().failures}</h3><PodsByMessage of={failed} label={t().failures} /></>}
       {batches.length > 0 && <Table caption={t().verdicts} columns={columns} rows={batches} id={(batch) => batch.numbers + batch.outcome} />}
       {checks.length > 0 && <><h3>{t().checks}</h3><Table caption={t().checks} columns={ofChecks} rows={checks} id={(check) => check.policy + "/" + check.name} /></>}
     </Section>

@@ -76,7 +76,7 @@ export function ReleasePage({ of }: { of: Reference }) {
             <Notes of={pods.data?.notes} />
             {pods.data ? <PodCells list={pods.data} /> : pods.loading && <p class="muted">{t().loading}</p>}
           </Section>
-          <Verdicts status={status.data} />
+          <Verdicts release={present} status={status.data} />
           <Changes release={present} />
           <History of={of} query={query} occasion={occasion} />
           <EventsOf query={query} occasion={occasion} />
