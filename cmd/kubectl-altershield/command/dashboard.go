@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,19 +108,28 @@ type session struct {
 	// Namespace is the one that is shown first, empty for all.
 	Namespace string `json:"namespace"`
 	Language  string `json:"language"`
-	// Context is the one of the flag, without which the lines to copy would ask another cluster.
-	Context string `json:"context,omitempty"`
-	Now     string `json:"now"`
+	// Context, Kubeconfig, As and AsGroups are flags of the lines to copy: without them these would ask another cluster, or as another user. Those
+	// that are empty aren't given.
+	Context    string   `json:"context,omitempty"`
+	Kubeconfig string   `json:"kubeconfig,omitempty"`
+	As         string   `json:"as,omitempty"`
+	AsGroups   []string `json:"asGroups,omitempty"`
+	Now        string   `json:"now"`
 }
 
 // begin asks the API server who the user is, which tells whether it answers at all.
 func (s *site) begin(ctx context.Context, host string, readOnly bool) (session, error) {
+	flags := s.tool.flags
 	begun := session{
-		Cluster: s.tool.clusterName(), Server: withoutLogin(host), ReadOnly: readOnly, Version: s.tool.Version, Namespace: s.tool.flags.listed(s.cluster),
-		Language: string(s.tool.style().Language), Context: s.tool.flags.context,
+		Server: withoutLogin(host), ReadOnly: readOnly, Version: s.tool.Version, Namespace: flags.listed(s.cluster),
+		Language: string(s.tool.style().Language), Kubeconfig: flags.kubeconfig, As: flags.as, AsGroups: flags.asGroups,
 	}
-	if s.tool.flags.requestTimeout > 0 {
-		within, cancel := context.WithTimeout(ctx, s.tool.flags.requestTimeout)
+	begun.Context, begun.Cluster = s.tool.contextName()
+	if whole, err := filepath.Abs(flags.kubeconfig); err == nil && flags.kubeconfig != "" {
+		begun.Kubeconfig = whole
+	}
+	if flags.requestTimeout > 0 {
+		within, cancel := context.WithTimeout(ctx, flags.requestTimeout)
 		defer cancel()
 		ctx = within
 	}

@@ -117,16 +117,22 @@ func TestTheSessionOfAPage(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t)
 	p := b.page("--lang=zh", "--read-only=false")
-	g.Expect(p.get(g, "/api/session")).To(Equal(`{"cluster":"test","server":"http://127.0.0.1:1","user":"alice","readOnly":false,"version":"v1.2.3","namespace":"shop","language":"zh",` +
-		`"now":"2026-11-22T16:41:52Z"}` + "\n"))
+	g.Expect(p.get(g, "/api/session")).To(MatchRegexp(`^{"cluster":"test","server":"http://127.0.0.1:1","user":"alice","readOnly":false,"version":"v1.2.3","namespace":"shop","language":"zh",` +
+		`"context":"test","kubeconfig":"/[^"]+/config","now":"2026-11-22T16:41:52Z"}\n$`))
 	g.Expect(b.config.Timeout).To(BeZero(), "it would end each watch")
 	g.Expect(newBench(t).page("-A").get(g, "/api/session")).To(ContainSubstring(`"readOnly":true,"version":"v1.2.3","namespace":"","language":"en"`))
 
-	g.Expect(newBench(t).page("--context=test").get(g, "/api/session")).To(ContainSubstring(`"context":"test"`))
+	g.Expect(newBench(t).page("--context=other").get(g, "/api/session")).To(ContainSubstring(`"context":"other"`))
+	g.Expect(newBench(t).page("--as=bob", "--as-group=dev", "--as-group=ops").get(g, "/api/session")).To(ContainSubstring(`"as":"bob","asGroups":["dev","ops"]`))
 
 	file := filepath.Join(t.TempDir(), "config")
 	g.Expect(os.WriteFile(file, []byte(strings.Replace(kubeconfig, "http://", "https://bob:hunter2@", 1)), 0o600)).To(Succeed())
-	g.Expect(newBench(t).page("--kubeconfig", file).get(g, "/api/session")).To(ContainSubstring(`"server":"https://127.0.0.1:1"`))
+	t.Chdir(filepath.Dir(file))
+	given := newBench(t).page("--kubeconfig", "config").get(g, "/api/session")
+	g.Expect(given).To(ContainSubstring(`"server":"https://127.0.0.1:1"`))
+	g.Expect(given).To(ContainSubstring(`"kubeconfig":"`+file+`"`), "the lines are used in another folder")
+	t.Setenv("KUBECONFIG", file)
+	g.Expect(newBench(t).page("--kubeconfig=").get(g, "/api/session")).NotTo(ContainSubstring(`"kubeconfig"`))
 
 	nameless := newBenchWith(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 		return forbidden("create", "authentication.k8s.io", "selfsubjectreviews")

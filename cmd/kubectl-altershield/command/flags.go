@@ -114,16 +114,17 @@ func (t *tool) kubeconfig() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 }
 
-// clusterName returns the name of the cluster in the kubeconfig; empty if it has none.
-func (t *tool) clusterName() string {
+// contextName returns the names of the context and of its cluster in the kubeconfig; empty if it has none.
+func (t *tool) contextName() (name, cluster string) {
 	raw, err := t.kubeconfig().RawConfig()
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	if named := raw.Contexts[cmp.Or(t.flags.context, raw.CurrentContext)]; named != nil {
-		return named.Cluster
+	name = cmp.Or(t.flags.context, raw.CurrentContext)
+	if named := raw.Contexts[name]; named != nil {
+		return name, named.Cluster
 	}
-	return ""
+	return "", ""
 }
 
 // config returns the configuration of a client, and the namespace.

@@ -96,11 +96,11 @@ func TestHoursAreFullOnesOfTheTimeZone(t *testing.T) {
 	}
 }
 
-func TestLinesToCopyHaveTheContextOfThePlugin(t *testing.T) {
+func TestLinesToCopyHaveTheClusterAndTheUserOfThePlugin(t *testing.T) {
 	of := serve(t, shop(), answers(false))
-	of.change("session", object{"context": "prod eu"})
+	of.change("session", object{"context": "prod eu", "kubeconfig": "/home/alice/it's prod.yaml", "as": "bob", "asGroups": []string{"dev", "on call"}})
 	page := open(t, of, look{})
-	page.shows("footer", "kubectl altershield list -A --context 'prod eu'")
+	page.shows("footer", `kubectl altershield list -A --context 'prod eu' --kubeconfig '/home/alice/it'\''s prod.yaml' --as bob --as-group dev --as-group 'on call'`)
 	page.goTo("/doctor")
 	page.shows("main", "kubectl -n altershieldoperator-system get pods --context 'prod eu'")
 	page.goTo(releaseOfWeb)

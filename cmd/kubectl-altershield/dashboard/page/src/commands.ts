@@ -18,10 +18,11 @@ function scope(namespace: string): string {
   return namespace === "" ? "-A" : "-n " + quoted(namespace);
 }
 
-// here returns a line that asks the cluster of the page: without the context that the plugin was started with, it would ask another one.
+// here returns a line that asks the cluster of the page as its user: without these flags of the plugin it would ask another one, or as another user.
 export function here(line: string): string {
-  const context = session.value?.context ?? "";
-  return context === "" ? line : `${line} --context ${quoted(context)}`;
+  const { context, kubeconfig, as, asGroups = [] } = session.value ?? {};
+  const given: [string, string | undefined][] = [["context", context], ["kubeconfig", kubeconfig], ["as", as], ...asGroups.map((group): [string, string] => ["as-group", group])];
+  return line + given.map(([flag, value]) => (value ? ` --${flag} ${quoted(value)}` : "")).join("");
 }
 
 export function commandOf(route: Route, namespace: string): string {

@@ -89,8 +89,8 @@ export interface Export { items: Recorded[]; notes?: Note[] }
 
 export interface Session {
   cluster: string; server: string; user: string; readOnly: boolean; version: string; namespace: string; language: string; now: string;
-  // context is the one that the plugin was started with, absent for the present one.
-  context?: string;
+  // context, kubeconfig, as and asGroups are flags of the lines to copy.
+  context?: string; kubeconfig?: string; as?: string; asGroups?: string[];
 }
 
 export interface Action { verb: string; needs: Right; right?: string; may?: boolean }
