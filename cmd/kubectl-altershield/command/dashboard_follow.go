@@ -18,6 +18,7 @@ package command
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,13 +36,16 @@ const (
 	longestWait  = 30 * time.Second
 )
 
+// latest is how long a list may take until what was listed before counts as stale.
+const latest = 5 * time.Second
+
 // follow hands the records of a namespace to a feed: by a list and a watch, or by lists alone where the user may not watch. It goes on after an
 // error that may pass, unless that is the first answer.
 func (s *site) follow(ctx context.Context, namespace string, feed dashboard.Feed) error {
 	mayWatch := true
 	wait := shortestWait
 	for isFirst := true; ; isFirst = false {
-		version, err := s.listInto(ctx, namespace, feed)
+		version, err := s.listInto(ctx, namespace, feed, isFirst)
 		switch {
 		case err != nil && (isFirst || !passes(err)):
 			return err
@@ -66,14 +70,29 @@ func (s *site) follow(ctx context.Context, namespace string, feed dashboard.Feed
 	}
 }
 
-// listInto hands all records to a feed, and returns the version from which a watch goes on.
-func (s *site) listInto(ctx context.Context, namespace string, feed dashboard.Feed) (string, error) {
+// listInto hands all records to a feed, and returns the version from which a watch goes on. Before the first list there is nothing that can be stale.
+func (s *site) listInto(ctx context.Context, namespace string, feed dashboard.Feed, isFirst bool) (version string, err error) {
 	if limit := callTimes * s.tool.flags.requestTimeout; limit > 0 {
 		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = within
 	}
-	records, version, err := s.cluster.recordsAt(ctx, client.InNamespace(namespace))
+	var records []appv1alpha1.ChangeWorkload
+	late := s.tool.Clock.NewTimer(latest)
+	defer late.Stop()
+	listed := make(chan struct{})
+	go func() {
+		defer close(listed)
+		records, version, err = s.cluster.recordsAt(ctx, client.InNamespace(namespace))
+	}()
+	select {
+	case <-listed:
+	case <-late.C():
+		if !isFirst {
+			feed.Stale(dashboard.Failure{Status: http.StatusServiceUnavailable, Reason: dashboard.Unavailable, Message: "the API server doesn't answer"})
+		}
+		<-listed
+	}
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,10 +39,11 @@ import (
 type watched struct {
 	watches chan *watch.FakeWatcher
 	asked   atomic.Pointer[client.ListOptions]
-	// lists counts the lists, and listing answers them with an error.
-	lists   atomic.Int32
-	listing atomic.Pointer[error]
-	err     error
+	// lists counts the lists, listing answers them with an error, and answering has them wait until it is closed.
+	lists     atomic.Int32
+	listing   atomic.Pointer[error]
+	answering atomic.Pointer[chan struct{}]
+	err       error
 }
 
 func (w *watched) funcs() interceptor.Funcs {
@@ -60,6 +62,9 @@ func (w *watched) funcs() interceptor.Funcs {
 		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, ours := list.(*appv1alpha1.ChangeWorkloadList); ours {
 				w.lists.Add(1)
+				if answering := w.answering.Load(); answering != nil {
+					<-*answering
+				}
 				if failure := w.listing.Load(); failure != nil {
 					return *failure
 				}
@@ -154,6 +159,22 @@ func TestAStreamOutlivesAnAPIServerThatDoesNotAnswer(t *testing.T) {
 	(<-w2.watches).Stop()
 	g.Expect(next()).To(Equal(`{"type":"resync"}`+"\n"), "the page connects again, and gets the error")
 	g.Expect(next()).To(Equal("EOF"))
+}
+
+func TestAStreamIsStaleWhileAListTakesItsTime(t *testing.T) {
+	g := NewWithT(t)
+	b, w := followed(t, failed(7, "49"))
+	answering := make(chan struct{})
+	next := b.page().stream("/api/stream")
+	g.Expect(next()).To(HavePrefix(`{"type":"snapshot"`))
+	g.Expect(b.kube.Create(t.Context(), set("db"))).To(Succeed())
+	w.answering.Store(&answering)
+	(<-w.watches).Stop()
+	g.Eventually(w.lists.Load, "5s").Should(BeEquivalentTo(2))
+	b.clock.Step(5 * time.Second)
+	g.Expect(next()).To(Equal(`{"type":"stale","error":"the API server doesn't answer"}` + "\n"))
+	close(answering)
+	g.Expect(next()).To(And(HavePrefix(`{"type":"release"`), ContainSubstring(`"workload":"db"`)))
 }
 
 func TestAStreamThatCanNotBeginIsAnError(t *testing.T) {
