@@ -71,6 +71,7 @@ func (s *server) send(ctx context.Context, out *lines, feed *feed, ended <-chan 
 			case out.begun:
 				_ = out.write([]line{{Type: resyncLine}}) // the page is gone otherwise
 			default:
+				extend(out.control) // the first list has had its own time
 				refuse(out.writer, s.backend.Explain(err))
 			}
 			return

@@ -107,6 +107,17 @@ func TestAnAnswerMayBeWrittenAfterTheClusterTookItsTime(t *testing.T) {
 	g.Expect(answered.StatusCode).To(Equal(200))
 }
 
+func TestAStreamMayTakeItsTimeUntilItIsRefused(t *testing.T) {
+	b := newBench(t, realClock)
+	b.within = 100 * time.Millisecond
+	_, end, _ := handed(b)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		end <- errors.New("you may not list changeworkloads")
+	}()
+	NewWithT(t).Expect(b.open(t.Context(), t).answer.StatusCode).To(Equal(503))
+}
+
 // handed has a stream followed by the test.
 func handed(b *bench) (feeds chan Feed, end chan error, left chan struct{}) {
 	feeds, end, left = make(chan Feed, 1), make(chan error, 1), make(chan struct{})

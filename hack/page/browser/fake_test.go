@@ -194,8 +194,13 @@ func (f *fake) stream(writer http.ResponseWriter, request *http.Request) {
 	}
 	lines := make(chan string, 16)
 	f.streams = append(f.streams, lines)
-	first := f.first
+	first, delay := f.first, f.delays["stream"]
 	f.mutex.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-request.Context().Done():
+		return
+	}
 	writer.Header().Set("Content-Type", "application/x-ndjson")
 	for text := first; ; {
 		if _, err := io.WriteString(writer, text); err != nil {

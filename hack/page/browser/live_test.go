@@ -90,6 +90,18 @@ func TestStreamIsResumedByItself(t *testing.T) {
 	page.until(`!document.querySelector("main").innerText.includes("shop/web") && document.querySelector(".banner") === null`)
 }
 
+func TestStreamWhoseFirstListTakesLongIsAwaited(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	page := open(t, of, look{})
+	page.shows("main", "shop/web")
+	// The time of silence after which the page connects again is half a second, so that the test needn't wait for it.
+	eval[bool](page, `(() => { const after = setTimeout; window.setTimeout = (f, time, ...more) => after(f, time === 40_000 ? 500 : time, ...more); return true })()`)
+	of.delay("stream", 2*time.Second)
+	of.first = line(t, object{"type": "snapshot", "now": now, "list": object{"items": []object{release("shop", "new", "Suspend", nil)}}})
+	of.cut()
+	page.shows("main", "shop/new")
+}
+
 func TestStreamChangesTheList(t *testing.T) {
 	of := serve(t, shop(), answers(true))
 	page := open(t, of, look{})

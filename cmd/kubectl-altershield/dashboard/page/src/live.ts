@@ -34,7 +34,7 @@ export function fiveMinutes(): number {
 
 const firstWait = 1_000;
 const longestWait = 30_000;
-// Beats come every 15 s.
+// Beats come every 15 s, once the plugin has the first list, for which it has a time of its own.
 const silence = 40_000;
 
 export function keyOf(of: Reference): string {
@@ -107,7 +107,11 @@ function pause(milliseconds: number): Promise<void> {
 // once reads one stream to its end, and returns why it ended.
 async function once(namespace: string, good: () => void): Promise<unknown> {
   const abort = new AbortController();
-  let watchdog = setTimeout(() => abort.abort(), silence);
+  let watchdog: ReturnType<typeof setTimeout> | undefined;
+  const watch = () => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => abort.abort(), silence);
+  };
   let leaving: ReturnType<typeof setTimeout> | undefined;
   const leave = () => {
     clearTimeout(leaving);
@@ -117,6 +121,7 @@ async function once(namespace: string, good: () => void): Promise<unknown> {
   leave();
   try {
     const answer = await open("stream", { namespace }, { signal: abort.signal });
+    watch();
     const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -124,8 +129,7 @@ async function once(namespace: string, good: () => void): Promise<unknown> {
       if (done) {
         return undefined;
       }
-      clearTimeout(watchdog);
-      watchdog = setTimeout(() => abort.abort(), silence);
+      watch();
       const lines = (rest + value).split("\n");
       rest = lines.pop() ?? "";
       if (!take(lines)) {
