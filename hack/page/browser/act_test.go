@@ -16,6 +16,7 @@ limitations under the License.
 package browser
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -234,11 +235,40 @@ func TestGoOnGoesToTheStepThatWasShown(t *testing.T) {
 func TestRollbackOffersWhatTheOperatorGoesBackTo(t *testing.T) {
 	of := serve(t, shop(), answers(false))
 	left := release("shop", "web", "RolledBack", object{"release": 6, "version": "ac18b34e8d0b4d4cb6bb7d0a91b0aa11", "kept": true, "refusedUntil": ago(-23 * time.Hour), "current": false})
-	good := release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "kept": true, "current": false})
-	of.change("status", object{"earlier": []object{left, good, with(good, object{"release": 3})}})
+	good := release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "kept": true, "target": true, "current": false})
+	// Its last release failed, so that the operator doesn't go back to its version.
+	bad := release("shop", "web", "Success", object{"release": 2, "version": "b2c9d10c2a4c6418da3e9d6b1b6ff2b0", "kept": true, "current": false})
+	of.change("status", object{"earlier": []object{left, good, with(good, object{"release": 3}), bad}})
 	page := open(t, of, look{route: releaseOfWeb})
 	page.click(".actions button", "Roll back…")
 	page.until(`[...document.querySelectorAll("dialog option")].map((one) => one.value).join() === "5"`)
+}
+
+func TestAVerdictIsOfThePodsOfABatch(t *testing.T) {
+	of := serve(t, shop(), answers(false))
+	of.set("may", object{"items": []object{}})
+	of.set("act/verdict", object{"kind": "VerdictRequest", "namespace": "shop", "object": "changepod/web-491e30c--x--6", "changes": []string{"web-85c4-00005: Unpass -> Pass"}})
+	page := open(t, of, look{route: releaseOfWeb})
+	page.click(".actions button", "Correct a verdict…")
+	pods := `[...document.querySelectorAll("dialog select")[1].options].map((one) => one.text).join()`
+	page.until(pods + ` === "all of the batch,web-85c4-00004"`)
+	choose := func(index int, value string) {
+		eval[bool](page, fmt.Sprintf(`(() => { const select = document.querySelectorAll("dialog select")[%d]; select.value = %q; select.dispatchEvent(new Event("change", { bubbles: true })); return true })()`, index, value))
+	}
+	choose(1, "web-85c4-00004")
+	page.shows("dialog .copy", "--pod web-85c4-00004")
+	choose(0, "web-491e30c--x--6")
+	page.until(pods + ` === "all of the batch,web-85c4-00005"`)
+	if line := page.text("dialog .copy code"); strings.Contains(line, "--pod") {
+		t.Errorf("the pod of another batch is still chosen: %s", line)
+	}
+	choose(1, "web-85c4-00005")
+	page.do(typed("dialog input[name=reason]", "wrong"))
+	page.acts("web-85c4-00005: Unpass -> Pass")
+	want := object{"verb": "verdict", "namespace": "shop", "kind": "Deployment", "name": "web", "changePod": "web-491e30c--x--6", "pod": "web-85c4-00005", "verdict": "pass", "reason": "wrong", "dryRun": false}
+	if acts := of.acts(); len(acts) != 2 || !reflect.DeepEqual(acts[1], want) {
+		t.Errorf("the dialog sent %v, want %v last", acts, want)
+	}
 }
 
 func TestEachKindCanBePaused(t *testing.T) {

@@ -75,7 +75,7 @@ func answers(readOnly bool) map[string]any {
 	present := shop()[0]
 	earlier := []object{
 		release("shop", "web", "RolledBack", object{"release": 6, "version": "ac18b34e8d0b4d4cb6bb7d0a91b0aa11", "reason": "PodsNotRunning", "why": "ImagePullBackOff", "started": ago(22 * time.Minute), "since": ago(21 * time.Minute), "refusedUntil": ago(-23 * time.Hour), "by": "ci-bot", "current": false, "changes": []string{"image web: shop/web:1.8 -> shop/web:missing"}}),
-		release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "started": ago(55 * time.Hour), "since": ago(54 * time.Hour), "tookSeconds": 250, "kept": true, "by": "ci-bot", "current": false, "changes": []string{"image web: shop/web:1.7 -> shop/web:1.8"}}),
+		release("shop", "web", "Success", object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d", "started": ago(55 * time.Hour), "since": ago(54 * time.Hour), "tookSeconds": 250, "kept": true, "target": true, "by": "ci-bot", "current": false, "changes": []string{"image web: shop/web:1.7 -> shop/web:1.8"}}),
 	}
 	return map[string]any{
 		"session": object{"cluster": "prod-1", "server": "https://prod-1.example:6443", "user": "alice@corp.example", "readOnly": readOnly, "version": "v0.9.0", "namespace": "", "language": "en", "now": now},

@@ -85,7 +85,7 @@ func TestFirstPageIsCalmWithoutReleases(t *testing.T) {
 	of.set("releases", object{"items": []object{}})
 	of.set("freezes", object{"items": []object{}})
 	page := open(t, of, look{})
-	page.shows("main", "Nothing needs anybody.", "No release is running.", "No release ended in the last 24 hours.")
+	page.shows("main", "Nothing needs anybody.", "No release is running.", "No release began and ended in the last 24 hours.")
 }
 
 func TestFirstPageIsNotCalmWithoutAList(t *testing.T) {

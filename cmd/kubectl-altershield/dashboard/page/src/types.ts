@@ -8,7 +8,7 @@ export interface Release {
   namespace: string; kind: string; workloadAPIVersion?: string; workload: string; changeWorkload: string;
   release: number; version: string; state: State; reason?: string; why?: string; by?: string; releaseReason?: string;
   started?: string; since?: string; tookSeconds?: number; pods: Pods; changes?: string[];
-  kept?: boolean; current?: boolean; observed?: boolean; repair?: boolean; rollbackOf?: number; refusedUntil?: string; step?: string;
+  kept?: boolean; target?: boolean; current?: boolean; observed?: boolean; repair?: boolean; rollbackOf?: number; refusedUntil?: string; step?: string;
   // notSuspended is set where a release failed whose workload is not suspended.
   notSuspended?: boolean;
 }

@@ -5,7 +5,7 @@ import type { Reference } from "../route";
 import { shown } from "../text/safe";
 import { t } from "../text";
 import type { Requested, Side } from "../types";
-import type { Field, Verb } from "../verbs";
+import { changedFields, choicesOf, type Field, type Fields, type Verb } from "../verbs";
 import { Copy, Failure, Mark, Text, Version } from "./basic";
 
 type Phase = "form" | "asking" | "preview" | "acting" | "done";
@@ -17,7 +17,7 @@ type Shown = Side & { observed?: boolean };
 export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?: Shown; close: (acted: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  const [fields, setFields] = useState<Record<string, string>>(Object.fromEntries(verb.fields.map((field) => [field.name, field.first ?? ""])));
+  const [fields, setFields] = useState<Fields>(Object.fromEntries(verb.fields.map((field) => [field.name, field.first ?? ""])));
   const [reason, setReason] = useState("");
   const [phase, go] = useState<Phase>("form");
   const [answer, keep] = useState<Requested | undefined>(undefined);
@@ -48,7 +48,7 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
       <h2 id="dialog-title">{t().asks[verb.name]}</h2>
       <p class="muted"><bdi>{shown(of.name === "" ? of.namespace : of.namespace + "/" + of.name)}</bdi> {opened?.release !== undefined && <>{t().releaseNumber(opened.release)} <Version of={opened.version} /></>}</p>
       <form onSubmit={(event) => { event.preventDefault(); if (phase === "form") void send(true); }}>
-        {verb.fields.map((field) => <Input field={field} value={fields[field.name] ?? ""} fixed={isFixed} set={(value) => setFields({ ...fields, [field.name]: value })} />)}
+        {verb.fields.map((field) => <Input field={field} choices={choicesOf(field, fields)} value={fields[field.name] ?? ""} fixed={isFixed} set={(value) => setFields(changedFields(verb, fields, field.name, value))} />)}
         {verb.reason !== "none" && <Input field={{ name: "reason", required: verb.reason === "required" }} value={reason} fixed={isFixed} set={setReason} />}
         {failure && <Failure says={t().actFailed} error={failure} />}
         {answer && (phase === "preview" || phase === "acting" || phase === "done") && <Preview of={answer} opened={opened} done={phase === "done"} heading={heading} />}
@@ -68,7 +68,7 @@ export function Dialog({ verb, of, at, close }: { verb: Verb; of: Reference; at?
 
 // bodyOf returns what to send. What acts names the release, the version and the step that the dry run saw, and the state of a batch or a lock, so that it
 // can't hit others.
-function bodyOf(verb: Verb, of: Reference, fields: Record<string, string>, reason: string, dryRun: boolean, seen: Requested | undefined) {
+function bodyOf(verb: Verb, of: Reference, fields: Fields, reason: string, dryRun: boolean, seen: Requested | undefined) {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
   const why = verb.reason === "none" || reason === "" ? {} : { reason };
   const workload = of.name === "" ? {} : { kind: of.kind, name: of.name };
@@ -79,13 +79,13 @@ function bodyOf(verb: Verb, of: Reference, fields: Record<string, string>, reaso
   return { namespace: of.namespace, ...workload, ...given, ...why, ...from, ...at, ...to, ...step, dryRun };
 }
 
-function Input({ field, value, fixed, set }: { field: Field; value: string; fixed: boolean; set: (value: string) => void }) {
+function Input({ field, choices, value, fixed, set }: { field: Field; choices?: string[]; value: string; fixed: boolean; set: (value: string) => void }) {
   const required = field.required === true;
   return (
     <label class="field">
       <span>{t().fields[field.name]}{required && <span class="muted"> ({t().required})</span>}</span>
-      {field.choices
-        ? <select value={value} disabled={fixed} onChange={(event) => set(event.currentTarget.value)}>{field.choices.map((choice) => <option value={choice}>{t().choices[choice] ?? shown(choice)}</option>)}</select>
+      {choices
+        ? <select value={value} disabled={fixed} onChange={(event) => set(event.currentTarget.value)}>{choices.map((choice) => <option value={choice}>{t().choices[`${field.name}=${choice}`] ?? t().choices[choice] ?? shown(choice)}</option>)}</select>
         : <input name={field.name} value={value} required={required} disabled={fixed} maxLength={256} autocomplete="off" onInput={(event) => set(event.currentTarget.value)} />}
     </label>
   );

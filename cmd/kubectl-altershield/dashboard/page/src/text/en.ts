@@ -30,7 +30,7 @@ export const en = {
   lackIn: (namespace: string) => ` in namespace ${namespace}`, lackAll: " in all namespaces",
 
   needs: "Needs somebody", running: "Running", day: "Last 24 hours", others: "Everything else", nobody: "Nothing needs anybody.", noneRunning: "No release is running.",
-  noReleases: "No release ended in the last 24 hours.", noMatch: "No workload matches.",
+  noReleases: "No release began and ended in the last 24 hours.", noMatch: "No workload matches.",
   suspendedCount: (n: number) => `${n} suspended`, failedCount: (n: number) => `${n} failed`, waitingCount: (n: number) => `${n} waiting`,
   uncheckedCount: (n: number) => `${n} not checked`, frozenUntil: (name: string, at: string) => `freeze ${name} until ${at}`,
   workload: "Workload", state: "State", release: "Release", why: "Why", pods: "Pods", since: "Since", by: "By", progress: "Progress",
@@ -75,7 +75,7 @@ export const en = {
     verdict: "Correct the verdict of a batch", "break-glass": "Let the next release pass what would stop it", "freeze-lock": "Freeze releases from now on", "freeze-unlock": "End the lock",
   } as Record<string, string>,
   fields: { to: "Release to go back to", step: "Step", changePod: "Batch", pod: "Pod, or all", verdict: "Verdict", lock: "Name of the lock", for: "For how long", override: "What may be passed", reason: "Reason" } as Record<string, string>,
-  choices: { "": "default", all: "all", pass: "pass", fail: "fail" } as Record<string, string>,
+  choices: { "": "default", "pod=": "all of the batch", all: "all", pass: "pass", fail: "fail" } as Record<string, string>,
   required: "required", preview: "Check", confirm: "Do it", cancel: "Cancel", close: "Close", edit: "Change", working: "Asking the API server…", actFailed: "This failed:", wouldChange: "This would change", moved: (at: number, shown: number) => `The workload is at release ${at} by now, not at release ${shown}.`,
   isChanged: "Done", warnings: "Warnings", asCommand: "The same with kubectl",
 };

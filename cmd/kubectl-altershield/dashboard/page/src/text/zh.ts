@@ -29,7 +29,7 @@ export const zh: Dictionary = {
   lackIn: (namespace) => `（命名空间 ${namespace}）`, lackAll: "（所有命名空间）",
 
   needs: "需要处理", running: "进行中", day: "最近 24 小时", others: "其他", nobody: "没有需要处理的发布。", noneRunning: "没有进行中的发布。",
-  noReleases: "最近 24 小时没有结束的发布。", noMatch: "没有匹配的工作负载。",
+  noReleases: "最近 24 小时没有开始并结束的发布。", noMatch: "没有匹配的工作负载。",
   suspendedCount: (n) => `${n} 个已暂停`, failedCount: (n) => `${n} 个失败`, waitingCount: (n) => `${n} 个等待中`,
   uncheckedCount: (n) => `${n} 个未检测`, frozenUntil: (name, at) => `冻结 ${name} 至 ${at}`,
   workload: "工作负载", state: "状态", release: "发布", why: "原因", pods: "Pod", since: "时长", by: "发布者", progress: "进度",
@@ -74,7 +74,7 @@ export const zh: Dictionary = {
     verdict: "更正一个批次的结论", "break-glass": "让下一次发布越过阻拦", "freeze-lock": "从现在起冻结发布", "freeze-unlock": "结束冻结",
   },
   fields: { to: "回到哪次发布", step: "步骤", changePod: "批次", pod: "Pod，或全部", verdict: "结论", lock: "冻结的名称", for: "时长", override: "可以越过什么", reason: "理由" },
-  choices: { "": "默认", all: "全部", pass: "pass（通过）", fail: "fail（未通过）" },
+  choices: { "": "默认", "pod=": "批次的全部 Pod", all: "全部", pass: "pass（通过）", fail: "fail（未通过）" },
   required: "必填", preview: "检查", confirm: "执行", cancel: "取消", close: "关闭", edit: "修改", working: "正在询问 API Server…", actFailed: "操作失败：", wouldChange: "将会改变", moved: (at, shown) => `工作负载现在是发布 ${at}，不再是发布 ${shown}。`,
   isChanged: "已完成", warnings: "警告", asCommand: "等价的 kubectl 命令",
 };
