@@ -265,7 +265,7 @@ func chinese() map[key]string {
 		"symptom.trialstamped":         "在命名空间 %s 试建（dry run）的 Deployment 带回了版本标签",
 		"symptom.trialanswered":        "Webhook 在命名空间 %s 应答：%s",
 		"symptom.trialunstamped":       "在命名空间 %s 试建（dry run）的 Deployment 没有带回版本标签：Webhook 未被调用",
-		"trial.notenforced":            "在命名空间 %s 试建（dry run）的 Deployment 没有带回版本标签：Deployment 不处于 Enforce",
+		"symptom.trialnotenforced":     "在命名空间 %s 试建（dry run）的 Deployment 没有带回版本标签：Deployment 不处于 Enforce",
 		"symptom.trialfailed":          "在命名空间 %s 试建（dry run）Deployment 失败：%s",
 		"symptom.trialdenied":          "未检查：命名空间 %s 中的 dry run 被其他规则拦截：%s",
 		"symptom.trialnowhere":         "未检查：没有处于变更管控下的命名空间",

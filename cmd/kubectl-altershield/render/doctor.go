@@ -70,7 +70,7 @@ func (s Style) finding(finding view.Finding, widest int) []string {
 		values[i] = clean(value)
 	}
 	var lines []string
-	for _, line := range wrap(s.text(sentenceOf(finding), values...), limit) {
+	for _, line := range wrap(s.text(key("symptom."+strings.ToLower(string(finding.Symptom))), values...), limit) {
 		before := indent
 		if len(lines) == 0 {
 			before = s.paint(mark.colour, lead)
@@ -85,14 +85,6 @@ func (s Style) finding(finding view.Finding, widest int) []string {
 		lines = append(lines, indent+s.paint(bold, clean(finding.Help)))
 	}
 	return lines
-}
-
-// sentenceOf returns the key of the sentence of a finding. A trial without a version is no fault where it is a note.
-func sentenceOf(finding view.Finding) key {
-	if finding.Symptom == view.TrialUnstamped && finding.Result == view.ResultNote {
-		return key("trial.notenforced")
-	}
-	return key("symptom." + strings.ToLower(string(finding.Symptom)))
 }
 
 // topic returns the words for a topic.

@@ -53,12 +53,12 @@ func TestDiagnosisWithoutProblems(t *testing.T) {
 }
 
 func TestDiagnosisBlamesNoWebhookWhereDeploymentsAreNotEnforced(t *testing.T) {
-	unstamped := func(result view.Result) string {
-		return render.Diagnosis(view.Diagnosis{Items: []view.Finding{{Topic: "Trial", Result: result, Symptom: "TrialUnstamped", Values: []string{"shop"}}}}, style)
+	unstamped := func(result view.Result, symptom view.Symptom) string {
+		return render.Diagnosis(view.Diagnosis{Items: []view.Finding{{Topic: "Trial", Result: result, Symptom: symptom, Values: []string{"shop"}}}}, style)
 	}
 	g := NewWithT(t)
-	g.Expect(unstamped("Problem")).To(HavePrefix("✖ trial release  a dry run of a new Deployment in namespace shop comes back without a version: the webhook isn't called\n"))
-	g.Expect(unstamped("Note")).To(HavePrefix("! trial release  a dry run of a new Deployment in namespace shop comes back without a version: Deployments are not enforced\n"))
+	g.Expect(unstamped("Problem", "TrialUnstamped")).To(HavePrefix("✖ trial release  a dry run of a new Deployment in namespace shop comes back without a version: the webhook isn't called\n"))
+	g.Expect(unstamped("Note", "TrialNotEnforced")).To(HavePrefix("! trial release  a dry run of a new Deployment in namespace shop comes back without a version: Deployments are not enforced\n"))
 }
 
 func TestDiagnosisCountsOne(t *testing.T) {

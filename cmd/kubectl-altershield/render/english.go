@@ -265,7 +265,7 @@ func english() map[key]string {
 		"symptom.trialstamped":         "a dry run of a new Deployment in namespace %s comes back stamped",
 		"symptom.trialanswered":        "the webhook answers in namespace %s: %s",
 		"symptom.trialunstamped":       "a dry run of a new Deployment in namespace %s comes back without a version: the webhook isn't called",
-		"trial.notenforced":            "a dry run of a new Deployment in namespace %s comes back without a version: Deployments are not enforced",
+		"symptom.trialnotenforced":     "a dry run of a new Deployment in namespace %s comes back without a version: Deployments are not enforced",
 		"symptom.trialfailed":          "a dry run of a new Deployment in namespace %s failed: %s",
 		"symptom.trialdenied":          "not examined: a dry run in namespace %s is denied by something else: %s",
 		"symptom.trialnowhere":         "not examined: no namespace is under change control",

@@ -220,7 +220,7 @@ func (i Installation) trial() []Finding {
 	case tried.Trial.Verdict == Admitted:
 		return []Finding{ok(TopicTrial, TrialStamped, tried.Namespace)}
 	case tried.NotEnforced:
-		return []Finding{note(TopicTrial, "kubectl describe controlledkind "+Deployments, TrialUnstamped, tried.Namespace)}
+		return []Finding{note(TopicTrial, "kubectl describe controlledkind "+Deployments, TrialNotEnforced, tried.Namespace)}
 	}
 	return []Finding{problem(TopicTrial, show, TrialUnstamped, tried.Namespace)}
 }

@@ -122,12 +122,13 @@ const (
 	NeverStamped         Symptom = "NeverStamped"
 
 	// TrialStamped and those below it are about a trial release.
-	TrialStamped   Symptom = "TrialStamped"
-	TrialAnswered  Symptom = "TrialAnswered"
-	TrialUnstamped Symptom = "TrialUnstamped"
-	TrialFailed    Symptom = "TrialFailed"
-	TrialDenied    Symptom = "TrialDenied"
-	TrialNowhere   Symptom = "TrialNowhere"
+	TrialStamped     Symptom = "TrialStamped"
+	TrialAnswered    Symptom = "TrialAnswered"
+	TrialUnstamped   Symptom = "TrialUnstamped"
+	TrialNotEnforced Symptom = "TrialNotEnforced"
+	TrialFailed      Symptom = "TrialFailed"
+	TrialDenied      Symptom = "TrialDenied"
+	TrialNowhere     Symptom = "TrialNowhere"
 
 	// ObjectsFine and those below it are about objects with a condition.
 	ObjectsFine    Symptom = "ObjectsFine"

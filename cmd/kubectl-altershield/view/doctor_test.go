@@ -431,7 +431,7 @@ func TestDoctorJudgesATrial(t *testing.T) {
 		wanted finding
 	}{
 		"without a version":     {tried(view.TrialRelease{Trial: view.Trial{Verdict: "NotControlled"}}), finding{"Problem", "TrialUnstamped", "shop", "kubectl get mutatingwebhookconfigurations altershieldoperator-mutating-webhook-configuration -o yaml"}},
-		"without enforcement":   {tried(view.TrialRelease{Trial: view.Trial{Verdict: "NotControlled"}, NotEnforced: true}), finding{"Note", "TrialUnstamped", "shop", "kubectl describe controlledkind deployments.apps"}},
+		"without enforcement":   {tried(view.TrialRelease{Trial: view.Trial{Verdict: "NotControlled"}, NotEnforced: true}), finding{"Note", "TrialNotEnforced", "shop", "kubectl describe controlledkind deployments.apps"}},
 		"failed":                {tried(view.TrialRelease{Failure: "failed calling webhook"}), finding{"Problem", "TrialFailed", "shop|failed calling webhook", pods}},
 		"denied by the webhook": {tried(view.TrialRelease{Trial: view.Trial{Verdict: "Denied", Sentence: frozen}}), finding{"OK", "TrialAnswered", "shop|" + frozen, ""}},
 		"denied by another":     {tried(view.TrialRelease{Trial: view.Trial{Verdict: "Denied", Sentence: "no quota"}}), finding{"Unknown", "TrialDenied", "shop|no quota", ""}},

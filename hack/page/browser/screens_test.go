@@ -186,6 +186,13 @@ func TestDoctorShowsTheSentencesOfThePlugin(t *testing.T) {
 	page.shows("main", "问题：1 个。", "您无权 list leases.coordination.k8s.io")
 }
 
+func TestDoctorBlamesNoWebhookWhereDeploymentsAreNotEnforced(t *testing.T) {
+	of := serve(t, shop(), answers(true))
+	of.change("doctor", object{"problems": 0, "items": []object{{"topic": "Trial", "result": "Note", "symptom": "TrialNotEnforced", "values": []string{"shop"}}}})
+	page := open(t, of, look{route: "/doctor"})
+	page.shows("main", "a dry run of a new Deployment in namespace shop comes back without a version: Deployments are not enforced")
+}
+
 func TestUnknownViewLeadsBack(t *testing.T) {
 	page := open(t, serve(t, shop(), answers(true)), look{route: "/nowhere/at/all"})
 	page.shows("main", "There is no such view.")
