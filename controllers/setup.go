@@ -113,7 +113,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err := index.Setup(ctx, mgr.GetFieldIndexer(), options.Kinds.Snapshot()); err != nil {
 		return err
 	}
-	if err := statemetrics.Setup(ctx, mgr, options.Metrics, options.Kinds); err != nil {
+	if err := statemetrics.Setup(ctx, mgr, options.Metrics, options.Kinds, options.Clock); err != nil {
 		return err
 	}
 	parts, err := newParts(mgr, options)

@@ -99,7 +99,7 @@ func metrics() (table, error) {
 	_, err8 := source.NewMetrics(registry)
 	_, err9 := delivery.New(registry, nil)
 	_, err10 := changesubscription.NewMetrics(registry)
-	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, registry.Register(statemetrics.New(nil, nil)),
+	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, registry.Register(statemetrics.New(nil, nil, nil)),
 		webhooks.RegisterExpiry(registry, ""), buildinfo.Build{}.Register(registry))
 	slices.SortFunc(registry.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 	return registry.rows, err

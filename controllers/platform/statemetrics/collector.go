@@ -27,6 +27,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,30 +57,31 @@ const scrapeTimeout = time.Second
 type Collector struct {
 	reader client.Reader
 	kinds  workload.Kinds
+	clock  clock.PassiveClock
 
 	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince, frozen, frozenSince, paced, pacedSince *prometheus.Desc
 }
 
 // Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
-func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Kinds) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Kinds, clock clock.PassiveClock) error {
 	for _, object := range append(kinds.Snapshot().Objects(), &appv1alpha1.ChangeWorkload{}) {
 		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
-	if err := registry.Register(New(mgr.GetClient(), kinds)); err != nil {
+	if err := registry.Register(New(mgr.GetClient(), kinds, clock)); err != nil {
 		return fmt.Errorf("registering the metrics of the state: %w", err)
 	}
 	return nil
 }
 
 // New returns a Collector that reads from a cache.
-func New(reader client.Reader, kinds workload.Kinds) *Collector {
+func New(reader client.Reader, kinds workload.Kinds, clock clock.PassiveClock) *Collector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append(labels, namespaceLabel), nil)
 	}
 	return &Collector{
-		reader: reader, kinds: kinds,
+		reader: reader, kinds: kinds, clock: clock,
 		suspended: describe("altershield_workloads_suspended",
 			"Suspended workloads, by kind.", kindLabel),
 		deploymentsSuspended: describe("altershield_deployments_suspended",
@@ -89,7 +91,7 @@ func New(reader client.Reader, kinds workload.Kinds) *Collector {
 		inProgress: describe("altershield_releases_in_progress",
 			"Releases whose pods are awaited or checked."),
 		inProgressSince: describe("altershield_oldest_release_in_progress_timestamp_seconds",
-			"Unix time at which the oldest release in progress was recorded, or its step began. A step that soaks doesn't count."),
+			"Unix time at which the oldest release in progress was recorded, or its step began or ended its soak. A step that soaks doesn't count."),
 		frozen: describe("altershield_releases_frozen",
 			"Releases that wait for the end of a ChangeFreeze, by the reason of their condition Frozen: ChangeFreeze, or Thawing after its end.", reasonLabel),
 		frozenSince: describe("altershield_oldest_frozen_release_timestamp_seconds",
@@ -97,7 +99,7 @@ func New(reader client.Reader, kinds workload.Kinds) *Collector {
 		paced: describe("altershield_releases_paced",
 			"Releases that are rolled out in steps, by the reason of their condition Paced: what they wait for.", reasonLabel),
 		pacedSince: describe("altershield_oldest_step_timestamp_seconds",
-			"Unix time at which the oldest present step of a release began, by the reason of its condition Paced.", reasonLabel),
+			"Unix time at which the oldest present step of a release began or ended its soak, by the reason of its condition Paced.", reasonLabel),
 	}
 }
 
@@ -141,7 +143,7 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 		return err
 	}
 	for i := range workloads {
-		inProgress.add(workloads[i].Namespace, progressSince(&workloads[i]))
+		inProgress.add(workloads[i].Namespace, c.progressSince(&workloads[i]))
 	}
 	if err := c.collectFrozen(ctx, metrics); err != nil {
 		return err
@@ -183,30 +185,40 @@ func (c *Collector) collectPaced(ctx context.Context, metrics chan<- prometheus.
 	byReason := reasons{}
 	for i := range workloads {
 		paced := meta.FindStatusCondition(workloads[i].Status.Conditions, appv1alpha1.ConditionPaced)
-		byReason.add(paced.Reason, workloads[i].Namespace, stepSince(&workloads[i].Status, paced.LastTransitionTime.Unix()))
+		byReason.add(paced.Reason, workloads[i].Namespace, c.stepSince(&workloads[i].Status, paced.LastTransitionTime.Unix()))
 	}
 	byReason.show(metrics, c.paced, c.pacedSince)
 	return nil
 }
 
-// stepSince returns the Unix time at which the step of a release began, or before the first step another time.
-func stepSince(status *appv1alpha1.ChangeWorkloadStatus, otherwise int64) int64 {
+// stepSince returns the Unix time at which the step of a release began, or ended its soak, or before the first step another time.
+func (c *Collector) stepSince(status *appv1alpha1.ChangeWorkloadStatus, otherwise int64) int64 {
 	if status.Pace == nil || status.Pace.Since == nil {
 		return otherwise
 	}
-	return status.Pace.Since.Unix()
+	since := status.Pace.Since.Unix()
+	if status.Pace.SoakUntil != nil && !c.soaks(status) {
+		since = max(since, status.Pace.SoakUntil.Unix())
+	}
+	return since
+}
+
+// soaks reports whether the soak of a step has yet to end, also while a pod that passed is being replaced.
+func (c *Collector) soaks(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return status.Pace != nil && status.Pace.SoakUntil != nil && c.clock.Now().Before(status.Pace.SoakUntil.Time)
 }
 
 // progressSince returns the Unix time since which a release has been in progress. One in steps may take as long as its ReleasePolicy has it
 // wait, so only its present step counts, and 0 stands for one that soaks.
-func progressSince(record *appv1alpha1.ChangeWorkload) int64 {
+func (c *Collector) progressSince(record *appv1alpha1.ChangeWorkload) int64 {
 	if !decide.IsPaced(record) {
 		return record.Spec.CreateTimeUnix
 	}
-	if meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced).Reason == appv1alpha1.ReasonSoaking {
+	paced := meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced)
+	if paced.Reason == appv1alpha1.ReasonSoaking || c.soaks(&record.Status) {
 		return 0
 	}
-	return stepSince(&record.Status, record.Spec.CreateTimeUnix)
+	return c.stepSince(&record.Status, record.Spec.CreateTimeUnix)
 }
 
 // suspensionTime returns Unix seconds, 0 if the label holds none.

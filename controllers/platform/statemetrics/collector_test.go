@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -40,6 +41,8 @@ import (
 )
 
 var controlled = kinds.Registry{kind.Kind{}, statefulset.Kind{}}
+
+var now = clocktesting.NewFakePassiveClock(time.Unix(1795280000, 0))
 
 func deployment(namespace, name string, labels map[string]string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
@@ -86,6 +89,11 @@ func paced(namespace, name, verified, reason string, since int64) *appv1alpha1.C
 	return result
 }
 
+func soaksUntil(until int64, record *appv1alpha1.ChangeWorkload) *appv1alpha1.ChangeWorkload {
+	record.Status.Pace.SoakUntil = &metav1.Time{Time: time.Unix(until, 0)}
+	return record
+}
+
 func rolledOut(namespace, name string) *appv1alpha1.ChangeWorkload {
 	result := paced(namespace, name, "AllPodsPassed", "AllSteps", 1795270000)
 	result.Status.Conditions[1].Status = "False"
@@ -121,11 +129,14 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		paced("steps", "c--x--1", "Paced", "Soaking", 1795276000),
 		paced("steps", "d--x--1", "Verifying", "StepRunning", 1795277000),
 		rolledOut("steps", "e--x--1"),
+		soaksUntil(1795278000, paced("soaked", "a--x--1", "Paced", "AwaitingApproval", 1795190000)),
+		soaksUntil(1795279000, paced("soaked", "b--x--1", "Verifying", "StepRunning", 1795190000)),
+		soaksUntil(1795290000, paced("soaks", "a--x--1", "Verifying", "StepRunning", 1795270000)),
 		left(workload("default", "gone--x--1", 1795260000, "Verifying")),
 		left(frozen("default", "gone--x--2", 1795260000, "ChangeFreeze")),
 		left(paced("steps", "gone--x--1", "Paced", "AwaitingApproval", 1795260000)),
 	)
-	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
+	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled, now), strings.NewReader(`
 # HELP altershield_deployments_suspended Suspended Deployments.
 # TYPE altershield_deployments_suspended gauge
 altershield_deployments_suspended{workload_namespace="default"} 5
@@ -143,11 +154,14 @@ altershield_workloads_suspended{kind="StatefulSet",workload_namespace="shop"} 1
 # TYPE altershield_releases_in_progress gauge
 altershield_releases_in_progress{workload_namespace="default"} 1
 altershield_releases_in_progress{workload_namespace="shop"} 2
+altershield_releases_in_progress{workload_namespace="soaked"} 1
+altershield_releases_in_progress{workload_namespace="soaks"} 1
 altershield_releases_in_progress{workload_namespace="steps"} 2
-# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the oldest release in progress was recorded, or its step began. A step that soaks doesn't count.
+# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the oldest release in progress was recorded, or its step began or ended its soak. A step that soaks doesn't count.
 # TYPE altershield_oldest_release_in_progress_timestamp_seconds gauge
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="default"} 1.795278e+09
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="shop"} 1.7952785e+09
+altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="soaked"} 1.795279e+09
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="steps"} 1.795277e+09
 # HELP altershield_oldest_frozen_release_timestamp_seconds Unix time since which the oldest of these releases has waited.
 # TYPE altershield_oldest_frozen_release_timestamp_seconds gauge
@@ -157,15 +171,21 @@ altershield_oldest_frozen_release_timestamp_seconds{reason="Thawing",workload_na
 # TYPE altershield_releases_frozen gauge
 altershield_releases_frozen{reason="ChangeFreeze",workload_namespace="default"} 2
 altershield_releases_frozen{reason="Thawing",workload_namespace="shop"} 1
-# HELP altershield_oldest_step_timestamp_seconds Unix time at which the oldest present step of a release began, by the reason of its condition Paced.
+# HELP altershield_oldest_step_timestamp_seconds Unix time at which the oldest present step of a release began or ended its soak, by the reason of its condition Paced.
 # TYPE altershield_oldest_step_timestamp_seconds gauge
+altershield_oldest_step_timestamp_seconds{reason="AwaitingApproval",workload_namespace="soaked"} 1.795278e+09
 altershield_oldest_step_timestamp_seconds{reason="AwaitingApproval",workload_namespace="steps"} 1.795260001e+09
 altershield_oldest_step_timestamp_seconds{reason="Soaking",workload_namespace="steps"} 1.795276e+09
+altershield_oldest_step_timestamp_seconds{reason="StepRunning",workload_namespace="soaked"} 1.795279e+09
+altershield_oldest_step_timestamp_seconds{reason="StepRunning",workload_namespace="soaks"} 1.79527e+09
 altershield_oldest_step_timestamp_seconds{reason="StepRunning",workload_namespace="steps"} 1.795277e+09
 # HELP altershield_releases_paced Releases that are rolled out in steps, by the reason of their condition Paced: what they wait for.
 # TYPE altershield_releases_paced gauge
+altershield_releases_paced{reason="AwaitingApproval",workload_namespace="soaked"} 1
 altershield_releases_paced{reason="AwaitingApproval",workload_namespace="steps"} 2
 altershield_releases_paced{reason="Soaking",workload_namespace="steps"} 1
+altershield_releases_paced{reason="StepRunning",workload_namespace="soaked"} 1
+altershield_releases_paced{reason="StepRunning",workload_namespace="soaks"} 1
 altershield_releases_paced{reason="StepRunning",workload_namespace="steps"} 1
 `))).To(Succeed())
 }
@@ -179,5 +199,5 @@ func TestCollectorLeavesOtherMetricsAloneWhereTheCacheCanNotBeRead(t *testing.T)
 			return kube.List(ctx, list, options...)
 		},
 	})
-	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube, controlled))).To(BeZero())
+	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube, controlled, now))).To(BeZero())
 }
