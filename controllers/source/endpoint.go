@@ -111,7 +111,6 @@ func (k kept) usedAt(now time.Time) kept {
 }
 
 func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, metrics *Metrics) *endpoint {
-	metrics.begin(name)
 	return &endpoint{
 		name: name, api: queriesOf(to), close: to.close, limits: limits, clock: to.clock, metrics: metrics,
 		limiter: rate.NewLimiter(rate.Limit(limits.QueriesPerSecond), int(limits.Burst)),

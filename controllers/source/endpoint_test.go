@@ -96,6 +96,7 @@ func wired(t *testing.T, edit func(*appv1alpha1.SourceLimits), test func(g *With
 		}, Guard{}, clock.RealClock{})
 		w := &wire{status: 200}
 		to.http.Transport = w
+		metrics.begin("prometheus")
 		test(g, newEndpoint("prometheus", to, of, metrics), w)
 	})
 }

@@ -171,6 +171,7 @@ func (s *Sources) WasLimited(name string) bool {
 
 // present returns a source as it is now. Its breaker and its answers are kept if it is as before.
 func (s *Sources) present(ctx context.Context, object *appv1alpha1.VerificationSource) (*known, error) {
+	s.Metrics.begin(object.Name) // also of one that can't be asked: an alert of it must not end with a restart
 	found, versions, err := s.read(ctx, &object.Spec)
 	if err != nil {
 		return nil, err

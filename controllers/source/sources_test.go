@@ -28,7 +28,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -55,6 +57,27 @@ func TestSourcesReaderIsForKnownSources(t *testing.T) {
 	_, err = sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).To(missing)
 	g.Expect(testutil.CollectAndCount(sources.Metrics.requests) + testutil.CollectAndCount(sources.Metrics.up)).To(BeZero())
+}
+
+func TestSourcesLookCountsFromTheStartForASourceThatCanNotBeAsked(t *testing.T) {
+	object := define("http://127.0.0.1:9090", func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+	})
+	missing, forbidden := newSources(t), newSources(t)
+	forbidden.Secrets = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", errors.New("no role"))
+		},
+	})
+	for name, sources := range map[string]*Sources{"missing": missing, "forbidden": forbidden} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(look(t, sources, object)).NotTo(Succeed())
+			g.Expect(testutil.CollectAndCount(sources.Metrics.requests)).To(Equal(10), "the alert would end with a restart")
+			sources.Forget("prometheus")
+			g.Expect(testutil.CollectAndCount(sources.Metrics.requests)).To(BeZero())
+		})
+	}
 }
 
 func TestSourcesReaderReadsASourceThatWasNotLookedAtYet(t *testing.T) {
