@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -610,4 +611,80 @@ func TestPolicyConfinesTheWebhooksOfKinds(t *testing.T) {
 	b.reconcile()
 	g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Ready", "False ConfigurationDenied"))
 	g.Expect(b.message("statefulsets.apps", "Admitted")).To(ContainSubstring("in namespaces with the label admission-webhook-altershield=enabled"))
+}
+
+func TestPolicyKeepsTheFixedWebhooksAsTheyAreButForTheirCABundle(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.confine()
+	b.bind(operator, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	own := apiServer.ClientOf(t, operator)
+	write := func(kube client.Client, change func(*admissionregistrationv1.ValidatingWebhookConfiguration)) error {
+		configuration := b.validating(fixedValidating)
+		change(configuration)
+		return kube.Update(t.Context(), configuration, client.DryRunAll)
+	}
+	installed := b.validating(fixedValidating)
+	installed.Webhooks[1].Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"UPDATE"},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+	}}
+	g.Expect(b.kube.Update(t.Context(), installed)).To(Succeed())
+	secrets := func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		c.Webhooks[1].Rules[0].APIGroups, c.Webhooks[1].Rules[0].Resources = []string{""}, []string{"secrets"}
+	}
+	// Both the policy and the binding take effect a moment after they were created.
+	g.Eventually(func() error { return write(own, secrets) }, 30*time.Second, 200*time.Millisecond).Should(MatchError(ContainSubstring("denied request")))
+	for name, row := range map[string]struct {
+		change func(*admissionregistrationv1.ValidatingWebhookConfiguration)
+		denied bool
+	}{
+		"nothing": {func(*admissionregistrationv1.ValidatingWebhookConfiguration) {}, false},
+		"the CA bundle": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].ClientConfig.CABundle, c.Webhooks[1].ClientConfig.CABundle = b.authority(), nil
+		}, false},
+		"the order": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { slices.Reverse(c.Webhooks) }, false},
+		"a label": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Labels = map[string]string{"a": "b"}
+		}, false},
+		"secrets": {secrets, true},
+		"an operation": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[1].Rules[0].Operations = append(c.Webhooks[1].Rules[0].Operations, "DELETE")
+		}, true},
+		"the rules":      {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks[1].Rules = nil }, true},
+		"the namespaces": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks[1].NamespaceSelector = nil }, true},
+		"a match condition": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "all", Expression: "true"}}
+		}, true},
+		"the failure policy": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].FailurePolicy = ptr.To(admissionregistrationv1.Fail)
+		}, true},
+		"the path": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].ClientConfig.Service.Path = ptr.To("/other")
+		}, true},
+		"a URL": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].ClientConfig = byURL("https://127.0.0.1:9443/validate-controlledkind")
+		}, true},
+		"a further webhook": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			further := *c.Webhooks[1].DeepCopy()
+			further.Name = "other.kb.io"
+			c.Webhooks = append(c.Webhooks, further)
+		}, true},
+		"a webhook less":  {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks = c.Webhooks[:1] }, true},
+		"another webhook": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks[1].Name = "other.kb.io" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(write(b.kube, row.change)).To(Succeed(), "others aren't confined")
+			err := write(own, row.change)
+			if !row.denied {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(ContainSubstring("of its installed webhooks, the operator changes the CA bundle alone")))
+			g.Expect(apierrors.IsForbidden(err)).To(BeTrue())
+		})
+	}
+	configuration := b.mutating(fixedMutating)
+	configuration.Webhooks[0].TimeoutSeconds = ptr.To[int32](3)
+	g.Expect(apierrors.IsForbidden(own.Update(t.Context(), configuration, client.DryRunAll))).To(BeTrue())
 }
