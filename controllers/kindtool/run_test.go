@@ -441,7 +441,7 @@ func TestRunFails(t *testing.T) {
 			"reading the ControlledKind in -: spec: Invalid value: units require pods.by None"},
 		{"policy --kind -", map[string]string{"-": kind + "spec: {immutable: [spec.size]}\n"},
 			"ControlledKind clonesets.apps.kruise.io in - has no spec.version, which a policy needs: set it, or add --crd"},
-		{"policy --kind samples/cloneset.yaml", nil, "cloneset.yaml has neither rules nor immutable fields"},
+		{"policy --kind samples/rollout.yaml", nil, "rollout.yaml has neither rules nor immutable fields"},
 		{"test --kind a", nil, "expected --kind, at least one of -f and --old, and optionally --crd, and no other arguments"},
 		{"test --new", nil, "flag provided but not defined: -new"},
 		{"test --kind missing -f new", map[string]string{"new": clone}, "open missing: no such file or directory"},

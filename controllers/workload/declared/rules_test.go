@@ -92,6 +92,42 @@ func TestKindViolationsOfCreationAndDeletion(t *testing.T) {
 	g.Expect(kind.Operations()).To(HaveExactElements(BeEquivalentTo("CREATE"), BeEquivalentTo("DELETE"), BeEquivalentTo("UPDATE")))
 }
 
+func TestSampleOfCloneSetsDeniesReleasesInPlace(t *testing.T) {
+	kind := sample(t, "cloneset", "clonesets")
+	of := func(image, strategy string) map[string]any {
+		return objectOf(t, `{spec: {replicas: 1, template: {spec: {containers: [{name: web, image: `+image+`}]}}, updateStrategy: `+strategy+`}}`).Object
+	}
+	for _, row := range []struct {
+		name        string
+		old, now    map[string]any
+		isForbidden bool
+	}{
+		{"a CloneSet that replaces pods", nil, of("a", "{type: ReCreate}"), false},
+		{"one by default", nil, of("a", "{}"), false},
+		{"one without a strategy", nil, objectOf(t, "{spec: {}}").Object, false},
+		{"one that updates in place", nil, of("a", "{type: InPlaceOnly}"), true},
+		{"a release of one that replaces pods", of("a", "{type: ReCreate}"), of("b", "{type: ReCreate}"), false},
+		{"a release by default", of("a", "{}"), of("b", "{}"), false},
+		{"a release in place", of("a", "{type: InPlaceIfPossible}"), of("b", "{type: InPlaceIfPossible}"), true},
+		{"a change to updates in place", of("a", "{}"), of("a", "{type: InPlaceIfPossible}"), true},
+		{"a change to another kind of them", of("a", "{type: InPlaceIfPossible}"), of("a", "{type: InPlaceOnly}"), true},
+		{"a change to replacements", of("a", "{type: InPlaceIfPossible}"), of("b", "{type: ReCreate}"), false},
+		{"another update of one that updates in place", of("a", "{type: InPlaceIfPossible}"), of("a", "{type: InPlaceIfPossible, paused: true}"), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			request := &admissionv1.AdmissionRequest{Operation: "UPDATE"}
+			if row.old == nil {
+				request.Operation = "CREATE"
+			}
+			var denied []workload.Violation
+			if row.isForbidden {
+				denied = []workload.Violation{{Rule: "no-updates-in-place", Message: "pods that are updated in place aren't checked again: set spec.updateStrategy.type to ReCreate"}}
+			}
+			NewWithT(t).Expect(kind.Violations(request, row.old, row.now)).To(Equal(denied))
+		})
+	}
+}
+
 func TestKindViolationsOfARuleThatCanNotBeEvaluated(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "clonesets", `rules: [{name: named, operations: [UPDATE], expression: "object.spec.missing == 1", message: m}]`)
@@ -210,7 +246,7 @@ func TestPolicyLeavesOwnedObjectsAlone(t *testing.T) {
 func TestKindMayBreak(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(sample(t, "kubernetescluster", "kubernetesclusters").MayBreak()).To(Equal("true"), "it has rules for updates")
-	g.Expect(sample(t, "cloneset", "clonesets").MayBreak()).To(Equal("false"))
+	g.Expect(sample(t, "rollout", "rollouts").MayBreak()).To(Equal("false"))
 	g.Expect(compiled(t, "clonesets", `{immutable: [spec.selector], rules: [{name: n, operations: [DELETE], expression: "true", message: m}]}`).MayBreak()).
 		To(Equal("object.?spec.?selector != oldObject.?spec.?selector"))
 }
