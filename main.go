@@ -147,7 +147,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts, receiver, tracer, roller, kinds); err != nil {
+	saved, err := addRouter(mgr, opts, receiver, tracer, roller, kinds)
+	if err != nil {
 		return err
 	}
 	if err := addWebhooks(ctx, mgr, opts, tracer, operator, kinds, rules); err != nil {
@@ -156,7 +157,11 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := addChecks(mgr); err != nil {
 		return err
 	}
-	if err := mgr.Start(delayCancel(ctx, opts.shutdownDelay)); err != nil {
+	ending := delayCancel(ctx, opts.shutdownDelay)
+	err = mgr.Start(ending)
+	// The API server may be away, which may also be why the manager ended. Without a signal nobody will kill this process soon.
+	saved(delayCancel(ending, opts.gracefulShutdownTime))
+	if err != nil {
 		return fmt.Errorf("running the manager: %w", err)
 	}
 	return nil

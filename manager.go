@@ -313,9 +313,12 @@ func addRollback(
 	return roller, nil
 }
 
-func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller, kinds kinds) error {
+// addRouter returns a function that waits until the verdicts that arrived are saved, or its context has ended.
+func addRouter(
+	mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller, kinds kinds,
+) (saved func(context.Context), err error) {
 	if opts.callbackAddress == "0" {
-		return nil
+		return func(context.Context) {}, nil
 	}
 	routing := routers.Options{
 		Kinds: kinds, Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
@@ -332,15 +335,15 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 	}
 	router, err := routers.New(routing)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := mgr.Add(router); err != nil {
-		return fmt.Errorf("adding the router: %w", err)
+		return nil, fmt.Errorf("adding the router: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("router", router.Ready); err != nil {
-		return fmt.Errorf("adding the readiness check of the router: %w", err)
+		return nil, fmt.Errorf("adding the readiness check of the router: %w", err)
 	}
-	return nil
+	return router.Wait, nil
 }
 
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string, kinds kinds, rules *rule.Compiler) error {

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -53,6 +54,8 @@ type callbacks struct {
 	metrics  *metrics
 	arrivals *arrivals
 	tracer   *tracing.Tracer
+	// saving counts the verdicts that aren't saved yet.
+	saving *sync.WaitGroup
 }
 
 // outcome is the result of a callback, with its response.
@@ -166,8 +169,8 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 	saved, answered := make(chan outcome), make(chan struct{})
 	defer close(answered)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), saveWithin)
-	go func() {
-		defer cancel()
+	first := func() outcome {
+		defer c.saving.Done()
 		outcome := c.save(ctx, delivery, patience, request.Context().Done())
 		select {
 		case saved <- outcome:
@@ -177,7 +180,13 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 			}
 			report(request, delivery, outcome)
 		}
-		if outcome.status != statusUnknown {
+		return outcome
+	}
+	c.saving.Add(1)
+	go func() {
+		defer cancel()
+		// What comes after it isn't waited for at the end of the process: the cache has stopped by then.
+		if first().status != statusUnknown {
 			return
 		}
 		if late := c.save(ctx, delivery, lag, nil); late.status != statusUnknown {

@@ -332,3 +332,47 @@ func TestCallbacksTakeAThousandVerdictsAtOnce(t *testing.T) {
 		NewWithT(t).Expect(codes).To(HaveEach(200), "the server would send none of them again")
 	})
 }
+
+func TestWaitLetsNoProcessEndBeforeItsVerdictsAreSaved(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		outage, wait time.Duration
+		phase, log   string
+	}{
+		{"in an outage of twenty seconds", 20 * time.Second, time.Minute, "ExecuteDone", "A verdict arrived"},
+		{"but not for longer than it may take", 2 * time.Minute, 30 * time.Second, "PostSubmitted", "The process ends before all verdicts are saved"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				start := time.Now()
+				b := newBench(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, kube client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+					if time.Since(start) < row.outage {
+						return errors.New("the API server is down")
+					}
+					return kube.SubResource(sub).Patch(ctx, object, patch, options...)
+				}}, changePod("PostSubmitted", ""))
+				g.Expect(b.callBack(t, bodyOf("POST", "fail")).Code).To(Equal(500))
+				ctx, cancel := context.WithTimeout(b.context(t.Context()), row.wait)
+				defer cancel()
+				b.Wait(ctx)
+				g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo(row.phase))
+				g.Expect(string(b.log.Contents())).To(ContainSubstring(row.log))
+				g.Expect(time.Since(start)).To(BeNumerically("<=", 5*time.Second+min(row.outage, row.wait)))
+				time.Sleep(3 * time.Minute) // of the bubble's clock: until it gives up
+			})
+		})
+	}
+}
+
+func TestWaitDoesNotWaitForAnUnknownCheckToAppear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		b := newBench(t, interceptor.Funcs{})
+		g.Expect(b.callBack(t, bodyOf("POST", "fail")).Code).To(Equal(200))
+		start := time.Now()
+		b.Wait(t.Context())
+		g.Expect(time.Since(start)).To(BeZero(), "the cache, which would show it, has stopped")
+		time.Sleep(3 * time.Minute) // of the bubble's clock: until it gives up
+	})
+}

@@ -244,3 +244,30 @@ func TestHandleAnswersUsersWithinEightSeconds(t *testing.T) {
 		})
 	})
 }
+
+func TestWaitCoversARequestThatArrivesAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
+		listener, stop := running(t, b)
+		connection := listener.dial()
+		request := signed(t, bodyOf("POST", "fail"))
+		request.Host, request.URL.Host = "operator", "operator"
+		var text strings.Builder
+		g.Expect(request.Write(&text)).To(Succeed())
+		header, body, _ := strings.Cut(text.String(), "\r\n\r\n")
+		_, _ = fmt.Fprint(connection, header+"\r\n\r\n")
+		synctest.Wait()
+		go stop()
+		synctest.Wait()
+		codes := make(chan int, 1)
+		go func() {
+			time.Sleep(time.Second / 2)
+			code, _ := exchange(t, connection, body)
+			codes <- code
+		}()
+		b.Wait(t.Context())
+		g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("ExecuteDone"))
+		g.Expect(<-codes).To(Equal(200))
+	})
+}

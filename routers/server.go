@@ -85,6 +85,8 @@ type Server struct {
 	arrivals  *arrivals
 	handler   http.Handler
 	listening atomic.Bool
+	// saving counts the verdicts that aren't saved yet, and the server while it serves.
+	saving sync.WaitGroup
 }
 
 var (
@@ -99,10 +101,10 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	arrivals := newArrivals()
+	server := &Server{options: options, arrivals: newArrivals()}
 	callbacks := &callbacks{
-		receiver: options.Receiver, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
-		tracer: options.Tracer,
+		receiver: options.Receiver, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: server.arrivals,
+		tracer: options.Tracer, saving: &server.saving,
 	}
 	access := newAccess(options.Client, options.Clock)
 	suspended := &suspended{kinds: options.Kinds, reader: options.Workloads, access: access}
@@ -126,7 +128,8 @@ func New(options Options) (*Server, error) {
 	for _, path := range options.Receiver.Paths() {
 		routes[path] = callback
 	}
-	return &Server{options: options, arrivals: arrivals, handler: newRouter(routes)}, nil
+	server.handler = newRouter(routes)
+	return server, nil
 }
 
 // NeedLeaderElection returns false.
@@ -159,6 +162,22 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.serve(ctx, listener)
 }
 
+// Wait returns once the requests under way are answered and their verdicts are saved, at the latest when ctx ends. The verifier sends
+// no verdict again, so the process must not end before. The manager waits for Start alone, and not even for that once it has lost the
+// lease.
+func (s *Server) Wait(ctx context.Context) {
+	idle := make(chan struct{})
+	go func() {
+		s.saving.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		ctrl.LoggerFrom(ctx).WithName("router").Error(nil, "The process ends before all verdicts are saved")
+	}
+}
+
 // watch makes the cache hold the objects that the server reads, also on replicas that don't lead.
 func (s *Server) watch(ctx context.Context) error {
 	for _, object := range append([]client.Object{&corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}}, s.options.Kinds.Snapshot().Objects()...) {
@@ -183,6 +202,8 @@ func (s *Server) watch(ctx context.Context) error {
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	s.saving.Add(1)
+	defer s.saving.Done()
 	log := ctrl.LoggerFrom(ctx).WithName("router")
 	ctx, stop := context.WithCancel(ctrl.LoggerInto(ctx, log))
 	var background sync.WaitGroup
