@@ -22,7 +22,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -220,13 +219,13 @@ func (s *search) selects(ctx context.Context, event *notice.Event) (bool, error)
 	if selected, known := s.workloads[event.Workload.UID]; known {
 		return selected, nil
 	}
-	kind := s.Kinds.Snapshot().ByGroupKind(event.Workload.GroupKind())
-	if kind == nil {
-		return false, nil
+	found, err := s.labelsOf(ctx, &event.Workload, event.Namespace)
+	if err != nil {
+		return false, err
 	}
-	selected, err := s.matches(ctx, kind.New(), client.ObjectKey{Namespace: event.Namespace, Name: event.Workload.Name}, s.choice.workloads)
-	s.workloads[event.Workload.UID] = selected && err == nil
-	return selected, err
+	selected := found.there && s.choice.workloads.Matches(found.labels)
+	s.workloads[event.Workload.UID] = selected
+	return selected, nil
 }
 
 // hasNamespace reports whether a namespace is selected.
@@ -238,22 +237,11 @@ func (s *search) hasNamespace(ctx context.Context, name string) (bool, error) {
 	if known {
 		return selected, nil
 	}
-	selected, err := s.matches(ctx, &corev1.Namespace{}, client.ObjectKey{Name: name}, s.choice.namespaces)
-	if err != nil {
-		return false, err
+	var namespace corev1.Namespace
+	err := s.Client.Get(ctx, client.ObjectKey{Name: name}, &namespace, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading namespace %s for spec.namespaceSelector: %w", name, err)
 	}
-	s.namespaces[name] = selected
-	return selected, nil
-}
-
-// matches reports whether an object that the cache has is selected.
-func (s *search) matches(ctx context.Context, object client.Object, key client.ObjectKey, selector labels.Selector) (bool, error) {
-	err := s.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading %T %s for spec.namespaceSelector or spec.selector: %w", object, key, err)
-	}
-	return selector.Matches(labels.Set(object.GetLabels())), nil
+	s.namespaces[name] = err == nil && s.choice.namespaces.Matches(labels.Set(namespace.Labels))
+	return s.namespaces[name], nil
 }

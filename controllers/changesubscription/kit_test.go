@@ -32,12 +32,15 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -197,4 +200,16 @@ func (b *bench) turn(release *appv1alpha1.ChangeWorkload, phase appv1alpha1.Chan
 		Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: "5xx above 1%", LastTransitionTime: metav1.NewTime(b.clock.Now()),
 	}}
 	NewWithT(b.t).Expect(b.kube.Status().Patch(context.WithoutCancel(b.t.Context()), release, client.MergeFrom(before))).To(Succeed())
+}
+
+// caching returns a client in whose cache some objects aren't.
+func caching(kube client.WithWatch, lacks func(client.Object) bool) client.Client {
+	return interceptor.NewClient(kube, interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if lacks(object) {
+				return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+	})
 }

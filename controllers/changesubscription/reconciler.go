@@ -70,7 +70,7 @@ type Reconciler struct {
 	Kinds workload.Kinds
 	// Client reads from the cache.
 	Client client.Client
-	// Live reads Secrets and ChangeRecords from the API server.
+	// Live reads Secrets and ChangeRecords from the API server, and workloads that no cache has.
 	Live     client.Reader
 	Recorder events.Recorder
 	Metrics  *Metrics
@@ -83,6 +83,7 @@ type Reconciler struct {
 	Jitter func() float64
 
 	lines lines
+	read  read
 }
 
 // SetupWithManager adds the reconciler to the manager.
