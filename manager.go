@@ -283,7 +283,7 @@ func addRollback(
 	keeper := &history.Keeper{Client: kube, Live: live}
 	roller := &rollback.Roller{
 		Client: kube, Live: live, History: keeper,
-		Recorder: recorder, Metrics: rollbacks, Delivery: measures, Clock: clock.RealClock{}, Tracer: tracer,
+		Recorder: recorder, Metrics: rollbacks, Delivery: measures, Clock: clock.RealClock{}, Agreed: touch.Agreed, Tracer: tracer,
 		Settings: reader,
 	}
 	decided := func(name string, kinds bykind.Kinds, like workload.Registry) *runnable.Controller {

@@ -189,7 +189,7 @@ func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Ma
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Direct: p.direct, Recorder: p.recorder,
 			History: &history.Keeper{Client: p.kube, Live: p.live}, Records: p.records, Metrics: p.releases, Delivery: p.Delivery, Clock: p.Clock,
-			Since: p.Since, Tracer: p.Tracer, Settings: p.settings, Rules: p.Rules, Sources: p.sources, Looks: p.looks,
+			Since: p.Since, Agreed: p.Agreed, Tracer: p.Tracer, Settings: p.settings, Rules: p.Rules, Sources: p.sources, Looks: p.looks,
 			Asker:    &plugin.Asker{Sources: p.sources, Client: p.kube, Live: p.live, Jobs: p.direct, Looks: p.looks, Tracer: p.Tracer},
 			Verifier: p.Verifier, FailClosed: p.FailClosed,
 		},

@@ -57,9 +57,10 @@ type Roller interface {
 	DeletePod(ctx context.Context, request rollback.PodRequest) (again time.Duration, err error)
 }
 
-// Contact returns since when the operator observes pods.
+// Contact returns the time by which pods are judged, and since when the operator observes them.
 type Contact interface {
-	Since() time.Time
+	Agreed() time.Time
+	AgreedSince() time.Time
 }
 
 // Rollback decides which workloads of one kind to roll back.

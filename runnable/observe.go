@@ -93,7 +93,7 @@ func (r *Rollback) observeSettings(ctx context.Context, object client.Object, se
 	}
 	policy, seen.PolicyLeft = r.policies.note(object, policy, r.Clock.Now())
 	seen.Patience.Threshold, seen.Unusable = decide.PolicyStuckAfter(policy, object.GetAnnotations(), threshold)
-	seen.Patience.Since = r.Contact.Since()
+	seen.Patience.Since = r.Contact.AgreedSince()
 	return nil
 }
 
@@ -115,11 +115,11 @@ func (r *Rollback) observePods(ctx context.Context, object client.Object, worklo
 	if err != nil {
 		return err
 	}
-	now := r.Clock.Now()
+	now := r.Contact.Agreed()
 	seen.Patience.Batched = decide.BatchedPods(batches)
 	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(object), pods, seen.Patience.Threshold, now)
 	past := decide.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
-	seen.WayBack = past.HealthyOlder(revisions, now) != nil
+	seen.WayBack = past.HealthyOlder(revisions, r.Clock.Now()) != nil
 	seen.Stuck = decide.FindStuck(*revision, pods, seen.Patience, now)
 	return nil
 }
@@ -150,7 +150,7 @@ func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, se
 		seen.Remaining = slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return ordinals.IsBehind(&pod) })
 		return nil
 	}
-	seen.Blocked, seen.Unblock = ordinals.StuckWait(pods, seen.Failures != "", seen.Patience, r.Clock.Now())
+	seen.Blocked, seen.Unblock = ordinals.StuckWait(pods, seen.Failures != "", seen.Patience, r.Contact.Agreed())
 	seen.Unblock = decide.Sooner(seen.Unblock, obstacleTime)
 	return nil
 }

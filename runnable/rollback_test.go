@@ -87,10 +87,20 @@ func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1al
 	return &appv1alpha1.Rollback{}, r.next()
 }
 
-// since is when the operator became the leader.
-type since time.Time
+// contact has the time of the API server, and when the operator became the leader.
+type contact struct {
+	agreed func() time.Time
+	since  time.Time
+}
 
-func (s since) Since() time.Time { return time.Time(s) }
+func (c contact) Agreed() time.Time { return c.agreed() }
+
+func (c contact) AgreedSince() time.Time { return c.since }
+
+// leadingSince makes the operator one that leads for so long. Its clock is right.
+func (b *bench) leadingSince(since time.Time) {
+	b.Contact = contact{func() time.Time { return b.Clock.Now() }, since}
+}
 
 // bench is the rollback controller for the Deployment sleep, which is at its second release b.
 type bench struct {
@@ -109,9 +119,10 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	b := &bench{roller: &roller{answers: answers}, recorder: clientevents.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
 		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Roller: b.roller, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
-		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
+		Clock:    clocktesting.NewFakePassiveClock(now),
 		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
+	b.leadingSince(now.Add(-24 * time.Hour))
 	return b
 }
 
@@ -232,13 +243,26 @@ func TestRollbackLooksOnTheAPIServerWhichRevisionOfAVersionIsThatOfTheRelease(t 
 func TestRollbackChargesNoPodWithTimeInWhichItDidNotLead(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{nil}, stuckSleep(time.Hour)...)
-	b.Contact = since(now.Add(-90 * time.Second))
+	b.leadingSince(now.Add(-90 * time.Second))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 30 * time.Second}))
 	g.Expect(b.roller.requests).To(BeEmpty())
-	b.Contact = since(now.Add(-2 * time.Minute))
+	b.leadingSince(now.Add(-2 * time.Minute))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.roller.requests).To(HaveLen(1))
 	g.Expect(b.roller.requests[0].Patience.Since).To(Equal(now.Add(-2 * time.Minute)))
+}
+
+func TestRollbackRollsNoHealthyReleaseBackWithAClockThatIsAhead(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{nil}, stuckSleep(time.Second)...)
+	b.Clock, b.Contact = clocktesting.NewFakePassiveClock(now.Add(2*time.Minute)), contact{func() time.Time { return now }, now.Add(-time.Hour)}
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	g.Expect(b.roller.requests).To(BeEmpty())
+
+	set := setBench(t, []error{nil}, blockedWeb(on("unstick", "isUnstick"))...)
+	set.Clock, set.Contact = clocktesting.NewFakePassiveClock(now.Add(2*time.Minute)), contact{func() time.Time { return now.Add(-59 * time.Minute) }, now.Add(-24 * time.Hour)}
+	g.Expect(set.Reconcile(t.Context(), webKey)).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
+	g.Expect(set.roller.deletions).To(BeEmpty())
 }
 
 func TestRollbackLooksAgainWhereThePodsAreNotStuck(t *testing.T) {

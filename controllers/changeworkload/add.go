@@ -105,6 +105,8 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// Since returns since when this process leads and reaches the API server.
 	Since func() time.Time
+	// Agreed returns the time by which the pods of a run are judged: a clock that is ahead must not make them stuck.
+	Agreed func() time.Time
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader

@@ -71,7 +71,7 @@ func newRelease(t *testing.T) *release {
 	cached := testkit.Cached(t, r.kube)
 	r.reconciler = &changeworkload.Reconciler{
 		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: events.Recorder{Events: r.recorded}, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
-		Clock: r.clock, Since: func() time.Time { return time.Time{} }, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
+		Clock: r.clock, Since: func() time.Time { return time.Time{} }, Agreed: r.clock.Now, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
 	}
 	r.reconciler.Looks, _ = testkit.Looks(t.Context(), t, r.clock)
 	return r

@@ -78,6 +78,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 		Since:   func() time.Time { return time.Time{} },
 		History: &history.Keeper{Client: kube, Live: live},
 	}
+	p.Agreed = p.Clock.Now
 	p.Looks, p.woken = testkit.Looks(t.Context(), t, p.Clock)
 	return p
 }

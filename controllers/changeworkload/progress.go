@@ -122,7 +122,7 @@ func (r *Reconciler) observeRun(ctx context.Context, run decide.Revision, pods [
 		return nil
 	}
 	patience := decide.Patience{Threshold: threshold, Batched: decide.BatchedPods(result.Batches)}
-	result.Stuck = decide.FindStuck(run, pods, patience, r.Clock.Now())
+	result.Stuck = decide.FindStuck(run, pods, patience, r.Agreed())
 	isSuspended := result.Paused && !result.Recurs // as a Job, which has no pods
 	if result.Stuck.Next == 0 && (result.Stuck.Message != "" || len(pods) == 0 && !isSuspended) {
 		result.Stuck.Next = threshold

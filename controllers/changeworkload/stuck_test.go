@@ -24,6 +24,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,17 +62,19 @@ func TestReconcileFindsAStuckRun(t *testing.T) {
 		after   string // the annotation stuck-after
 		want    string
 		again   time.Duration
+		ahead   time.Duration // by how much the clock of the operator is
 	}{
-		{"not before its time is over", []client.Object{pulling(90 * time.Second)}, "", "Running", 30 * time.Second},
+		{"not before its time is over", []client.Object{pulling(90 * time.Second)}, "", "Running", 30 * time.Second, 0},
+		{"not before that by a clock that is ahead", []client.Object{pulling(90 * time.Second)}, "", "Running", 30 * time.Second, 2 * time.Minute},
 		{"after two minutes", []client.Object{pulling(3 * time.Minute)}, "",
 			"RunStuck: Job backup-1 is stuck: pod backup-1-x: container backup: ImagePullBackOff; no other run begins before it ends, " +
-				"as concurrencyPolicy is Forbid: release a fix, and delete that Job", 2 * time.Minute},
-		{"after the time of its annotation", []client.Object{pulling(3 * time.Minute)}, "5m", "Running", 2 * time.Minute},
-		{"not with the annotation 0", []client.Object{pulling(3 * time.Minute)}, "0", "Running", 0},
-		{"not if its pods run, however long", []client.Object{ready}, "", "Running", 0},
-		{"later, as no pod is there yet", nil, "", "Running", 2 * time.Minute},
-		{"also if another pod has time", []client.Object{pulling(3 * time.Minute), second}, "", "RunStuck: Job backup-1 is stuck: pod backup-1-x: ", time.Minute},
-		{"not with the setting off", []client.Object{pulling(3 * time.Minute), off}, "", "Running", 0},
+				"as concurrencyPolicy is Forbid: release a fix, and delete that Job", 2 * time.Minute, 0},
+		{"after the time of its annotation", []client.Object{pulling(3 * time.Minute)}, "5m", "Running", 2 * time.Minute, 0},
+		{"not with the annotation 0", []client.Object{pulling(3 * time.Minute)}, "0", "Running", 0, 0},
+		{"not if its pods run, however long", []client.Object{ready}, "", "Running", 0, 0},
+		{"later, as no pod is there yet", nil, "", "Running", 2 * time.Minute, 0},
+		{"also if another pod has time", []client.Object{pulling(3 * time.Minute), second}, "", "RunStuck: Job backup-1 is stuck: pod backup-1-x: ", time.Minute, 0},
+		{"not with the setting off", []client.Object{pulling(3 * time.Minute), off}, "", "Running", 0, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, backup := NewWithT(t), backupAt("cron-1", "2")
@@ -88,6 +91,7 @@ func TestReconcileFindsAStuckRun(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
 			p := newPlane(t, append(row.objects, namespace, backup, job, record), nil)
 			p.Kinds = workload.Registry{cronjob.Kind{}}
+			p.Clock = clocktesting.NewFakePassiveClock(p.Agreed().Add(row.ahead))
 
 			result, err := p.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(record)})
 			g.Expect(err).NotTo(HaveOccurred())

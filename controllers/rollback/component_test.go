@@ -105,7 +105,7 @@ func TestParkLeavesTheTemplateAndDeletesThePodsThatItRead(t *testing.T) {
 	metrics, err := rollback.NewMetrics(prometheus.NewRegistry(), testkit.Kinds())
 	g.Expect(err).NotTo(HaveOccurred())
 	roller := &rollback.Roller{
-		Client: writer, Live: kube, History: &history.Keeper{Client: writer, Live: kube}, Metrics: metrics, Clock: clock.RealClock{},
+		Client: writer, Live: kube, History: &history.Keeper{Client: writer, Live: kube}, Metrics: metrics, Clock: clock.RealClock{}, Agreed: time.Now,
 		Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(9)}, Settings: settings.Reader{Client: writer, Namespace: namespace},
 	}
 

@@ -51,7 +51,7 @@ func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (st
 	if err != nil {
 		return decide.StuckPods{}, 0, err
 	}
-	now := r.Clock.Now()
+	now := r.Agreed() // the answer above has told the time of the API server
 	stuck = decide.FindStuck(*revision, pods, patience, now)
 	if patience.Excused, err = r.excused(ctx, stuck.Pods, patience.Threshold, now); err != nil {
 		return decide.StuckPods{}, 0, err

@@ -32,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -116,6 +117,16 @@ func TestRollBackJudgesThePodsOnceMore(t *testing.T) {
 			g.Expect(b.recorder.Events).To(BeEmpty())
 		})
 	}
+}
+
+func TestRollBackJudgesThePodsByTheTimeOfTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
+	young := stuckPod(func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now.Add(-time.Second)) })
+	b := newBench(t, nil, young, node("True", time.Hour), sleep(), optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 2))
+	b.Clock = clocktesting.NewFakePassiveClock(now.Add(2 * time.Minute))
+	_, err := b.RollBack(t.Context(), request("PodsNotRunning", ""))
+	g.Expect(err).To(Equal(&rollback.NotStuck{Again: 119 * time.Second}))
+	g.Expect(b.patches).To(BeEmpty())
 }
 
 func TestRollBackLeavesAReleaseWithoutAReplicaSet(t *testing.T) {

@@ -159,7 +159,7 @@ func newParkBench(t *testing.T, objects ...client.Object) *parkBench {
 	})
 	b.Roller = &rollback.Roller{
 		Client: b.kube, Live: b.kube, History: &history.Keeper{Client: b.kube, Live: b.kube}, Recorder: events.Recorder{Events: b.recorder},
-		Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: b.kube, Namespace: "altershieldoperator-system"},
+		Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(now), Agreed: func() time.Time { return now }, Settings: settings.Reader{Client: b.kube, Namespace: "altershieldoperator-system"},
 	}
 	return b
 }
@@ -335,6 +335,20 @@ func TestDeletePod(t *testing.T) {
 			g.Expect(b.deleted).To(Equal(row.deleted))
 		})
 	}
+}
+
+func TestDeletePodJudgesThePodByTheTimeOfTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
+	objects := dbObjects("0a 1a 2c!")
+	for _, object := range objects {
+		if object.GetName() == "db-2" {
+			object.SetCreationTimestamp(metav1.NewTime(now.Add(-time.Second)))
+		}
+	}
+	b := newParkBench(t, append(objects, third())...)
+	b.Clock = clocktesting.NewFakePassiveClock(now.Add(2 * time.Minute))
+	g.Expect(b.DeletePod(t.Context(), podRequest(false, false))).To(Equal(59 * time.Second))
+	g.Expect(b.deleted).To(BeEmpty())
 }
 
 func TestDeletePodDeletesThePodThatItRead(t *testing.T) {

@@ -142,7 +142,7 @@ func (r *Roller) next(
 		return nil, 0, err
 	}
 	if !request.Park {
-		pod, again = ordinals.NextStuck(pods, request.Failed, request.Patience, r.Clock.Now())
+		pod, again = ordinals.NextStuck(pods, request.Failed, request.Patience, r.Agreed())
 		return pod, again, nil
 	}
 	pod, left := ordinals.NextParked(pods)

@@ -61,6 +61,8 @@ type Roller struct {
 	// Delivery measures how releases are delivered.
 	Delivery *delivery.Metrics
 	Clock    clock.PassiveClock
+	// Agreed returns the time by which pods are judged: a clock that is ahead must not make them stuck.
+	Agreed func() time.Time
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
@@ -97,7 +99,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	r.Metrics.rollbacks.WithLabelValues(request.Kind.GroupVersionKind().Kind, request.CountedAs()).Inc()
 	if !stuck.First.IsZero() {
 		r.Delivery.Spared(request.Workload.Namespace, int(request.Kind.Rollout(scene.object).Desired)-pods)
-		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
+		r.Metrics.delay.Observe(max(r.Agreed().Sub(stuck.First), 0).Seconds())
 	}
 	r.Recorder.Record(events.ReleaseRolledBack(scene.object, made))
 	r.Tracer.RolledBack(request.Kind.GroupVersionKind().Kind, scene.object, &made, began, now)

@@ -182,7 +182,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 	b.objects = kube
 	b.Roller = &rollback.Roller{
 		Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
-		Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+		Clock: clocktesting.NewFakePassiveClock(now), Agreed: func() time.Time { return now }, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
 	return b
 }

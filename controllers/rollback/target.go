@@ -106,10 +106,10 @@ func (r *Roller) healthyOlder(ctx context.Context, request Request, scene *scene
 	usable := slices.DeleteFunc(slices.Clone(scene.revisions), func(revision decide.Revision) bool {
 		return revision.Template == nil && kept[revision.Version] == nil && revision.Version != scene.past.Release.Version
 	})
-	now := r.Clock.Now()
-	if err := r.excuse(ctx, usable, request.Patience.Threshold, now); err != nil {
+	if err := r.excuse(ctx, usable, request.Patience.Threshold, r.Agreed()); err != nil {
 		return target{}, err
 	}
+	now := r.Clock.Now()
 	older := scene.past.HealthyOlder(usable, now)
 	switch lost := scene.past.HealthyOlder(scene.revisions, now); {
 	case older != nil && older.Template != nil:

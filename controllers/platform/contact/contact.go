@@ -36,12 +36,17 @@ type Contact struct {
 
 	mutex sync.Mutex
 	// since is when the operator began to lead or the last outage ended, on the wall clock, as the times of pods are; zero before it leads.
-	since time.Time
+	// agreedSince is the same time as Agreed returned it.
+	since, agreedSince time.Time
 	// failing is when requests began to fail; zero while they succeed.
 	failing time.Time
-	// ahead is by how much the clock of the operator was ahead of the API server's at the last answer; negative for one that was behind.
-	ahead time.Duration
+	// server is the latest time that the clock of the API server may have shown at its last answer, and answered when that came. It has a monotonic
+	// reading: a clock that is set in between doesn't change the time since.
+	server, answered time.Time
 }
+
+// dateUnit is the unit of the header Date. The API server cuts off what is less.
+const dateUnit = time.Second
 
 // New returns a Contact of an operator that doesn't lead yet.
 func New(clock clock.PassiveClock) *Contact { return &Contact{clock: clock} }
@@ -50,9 +55,12 @@ func New(clock clock.PassiveClock) *Contact { return &Contact{clock: clock} }
 func (c *Contact) Start(context.Context) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.since = c.wall()
+	c.begin()
 	return nil
 }
+
+// begin notes that the time of pods begins now. The caller holds the mutex.
+func (c *Contact) begin() { c.since, c.agreedSince = c.wall(), c.agreed() }
 
 // Since returns when the operator began to lead or the last outage ended, whichever was later. Before the operator leads it returns
 // the current time. Where the clock went back behind that, it is the first time that was seen afterwards.
@@ -69,15 +77,41 @@ func (c *Contact) Since() time.Time {
 	return c.since
 }
 
+// AgreedSince returns the same time as Since, for what is compared with Agreed.
+func (c *Contact) AgreedSince() time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := c.agreed()
+	if c.agreedSince.IsZero() {
+		return now
+	}
+	if now.Before(c.agreedSince) {
+		c.agreedSince = now
+	}
+	return c.agreedSince
+}
+
 // wall returns the current time without its monotonic reading.
 func (c *Contact) wall() time.Time { return c.clock.Now().Round(0) }
 
 // Agreed returns the current time by the clock of the operator, or by the API server's if that is behind: for deadlines after which something is
-// removed for good, which a clock that is set wrong must not end.
+// removed for good or rolled back, which a clock that is set wrong must not end.
 func (c *Contact) Agreed() time.Time {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.wall().Add(-max(c.ahead, 0))
+	return c.agreed()
+}
+
+// agreed returns the time of Agreed. The caller holds the mutex.
+func (c *Contact) agreed() time.Time {
+	now := c.clock.Now()
+	if c.server.IsZero() {
+		return now.Round(0)
+	}
+	if server := c.server.Add(now.Sub(c.answered)); server.Before(now.Round(0)) {
+		return server
+	}
+	return now.Round(0)
 }
 
 // Wrap observes the requests to the API server.
@@ -88,14 +122,14 @@ func (c *Contact) note(answered bool, at time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if !at.IsZero() {
-		c.ahead = c.wall().Sub(at)
+		c.server, c.answered = at.Add(dateUnit), c.clock.Now()
 	}
 	switch now := c.clock.Now(); {
 	case !answered && c.failing.IsZero():
 		c.failing = now
 	case answered && !c.failing.IsZero():
 		if now.Sub(c.failing) >= outage && !c.since.IsZero() {
-			c.since = c.wall()
+			c.begin()
 		}
 		c.failing = time.Time{}
 	}

@@ -102,7 +102,7 @@ func TestContactAgreed(t *testing.T) {
 		date   string
 		agreed time.Duration
 	}{
-		"the operator is ahead":                {"Sat, 21 Nov 2026 10:00:00 GMT", time.Minute},
+		"the operator is ahead":                {"Sat, 21 Nov 2026 10:00:00 GMT", time.Minute + time.Second}, // its second may have been over
 		"the operator is behind":               {"Sat, 28 Nov 2026 10:00:00 GMT", time.Hour + time.Minute},
 		"the API server doesn't tell its time": {"", time.Hour + time.Minute},
 		"nor what can't be read":               {"soon", time.Hour + time.Minute},
@@ -139,4 +139,43 @@ func TestContactSinceIsOnTheWallClock(t *testing.T) {
 	contact.failing = time.Now().Add(-time.Minute)
 	contact.note(true, time.Time{})
 	g.Expect(contact.Since().String()).NotTo(ContainSubstring("m="))
+}
+
+// The time of pods counts from when the operator began to lead, by the clock that pods are judged by.
+func TestContactAgreedSince(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		ahead time.Duration
+		since time.Duration
+	}{
+		{"with a clock that is ahead", time.Hour, time.Second},
+		{"with a clock that is behind", -time.Hour, -time.Hour},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			clock := clocktesting.NewFakePassiveClock(began.Add(row.ahead))
+			contact := New(clock)
+			contact.note(true, began)
+			g.Expect(contact.AgreedSince()).To(Equal(began.Add(row.since)), "nothing counts before it leads")
+			g.Expect(contact.Start(t.Context())).To(Succeed())
+			clock.SetTime(began.Add(row.ahead + 3*time.Minute))
+			g.Expect(contact.AgreedSince()).To(Equal(began.Add(row.since)))
+			g.Expect(contact.Agreed()).To(Equal(began.Add(row.since + 3*time.Minute)))
+			contact.note(false, time.Time{})
+			clock.SetTime(began.Add(row.ahead + 4*time.Minute))
+			contact.note(true, began.Add(4*time.Minute))
+			g.Expect(contact.AgreedSince()).To(Equal(began.Add(row.since+4*time.Minute)), "the outage ended")
+			contact.note(true, began.Add(-time.Hour))
+			g.Expect(contact.AgreedSince()).To(Equal(began.Add(time.Second-time.Hour)), "the clock of the API server went back")
+		})
+	}
+}
+
+// A clock that is set would count until the next answer, which may come later than a decision.
+func TestContactCountsTheTimeSinceAnAnswerByTheMonotonicClock(t *testing.T) {
+	g := NewWithT(t)
+	contact := New(realclock.RealClock{})
+	contact.note(true, time.Now())
+	g.Expect(contact.answered.String()).To(ContainSubstring("m="))
+	g.Expect(contact.Agreed().String()).NotTo(ContainSubstring("m="))
 }

@@ -112,7 +112,7 @@ func newBench(t *testing.T, of workload.Kind, name string) *bench {
 	b.records = &record.Reconciler{Kind: kind, Kinds: kinds, Client: kube, Live: live, Recorder: recorder, Clock: b.clock, Settings: reader}
 	b.checks = &changeworkload.Reconciler{
 		Kinds: kinds, Client: kube, Live: live, Direct: kube, Recorder: recorder, Metrics: metrics, Clock: b.clock, Settings: reader,
-		History: &history.Keeper{Client: kube, Live: live}, Since: func() time.Time { return time.Time{} },
+		History: &history.Keeper{Client: kube, Live: live}, Since: func() time.Time { return time.Time{} }, Agreed: b.clock.Now,
 	}
 	b.checks.Looks, _ = testkit.Looks(t.Context(), t, b.clock)
 	return b
