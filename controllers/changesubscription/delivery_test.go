@@ -486,6 +486,30 @@ func TestReconcileTellsEachOfManyEventsOnce(t *testing.T) {
 	g.Expect(len(b.object().Status.Delivered)).To(BeNumerically("<=", 256))
 }
 
+func TestReconcileTellsWhatTheCacheShowsAfterManyEvents(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.Type = "Slack" })))
+	b.reconcile()
+	late := b.release("late")
+	b.turn(late, "Suspend", "Suspended", "True", "PodsFailed")
+	g.Expect(b.kube.Delete(t.Context(), late)).To(Succeed()) // the cache doesn't show it yet
+	b.step(3)
+	for i := range 260 { // in one second, more than the status can list
+		b.release(fmt.Sprint("web-", i))
+	}
+	b.reconcile()
+	g.Expect(b.object().Status.Delivered).To(HaveLen(256))
+	late.ResourceVersion = ""
+	g.Expect(b.kube.Create(t.Context(), late)).To(Succeed())
+	b.release("last")
+	b.step(1)
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(4))
+	g.Expect(robot.bodies[1:]).To(ConsistOf(
+		ContainSubstring("shop/late: release 2 has started"), ContainSubstring("shop/late: release 2 failed"), ContainSubstring("shop/last: release 2 has started")))
+}
+
 func TestReconcileTellsOldEventsInOneMessage(t *testing.T) {
 	g := NewWithT(t)
 	robot := newRobot(t)

@@ -246,7 +246,7 @@ type ChangeSubscriptionStatus struct {
 	// toldUntil is the time before which nothing is told any more.
 	// +optional
 	ToldUntil *metav1.Time `json:"toldUntil,omitempty"`
-	// delivered are the IDs of events since then that were delivered or dropped, oldest first.
+	// delivered are the IDs of the last events since then that were delivered or dropped, oldest first.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=36
 	// +listType=atomic

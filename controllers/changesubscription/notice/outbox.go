@@ -28,6 +28,8 @@ import (
 const (
 	// Lag is how long after it happened an event may come to light. What is older than that and not yet told is no news of now.
 	Lag = 10 * time.Minute
+	// leastLag is the same where more happens than the status lists: 256 IDs, which are 10 KiB.
+	leastLag = time.Minute
 	// Patience is how long the delivery of an event is tried. What is older when it is first tried, by more than the time of a digest, goes into one.
 	Patience = time.Hour
 	// mostSingle is the most urgent events that are told one by one.
@@ -219,15 +221,12 @@ func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event,
 	if status.ToldUntil == nil || until.Sub(status.ToldUntil.Time) >= Lag {
 		status.ToldUntil = &metav1.Time{Time: until.Truncate(time.Second)}
 	}
-	excess := len(status.Delivered) - appv1alpha1.MaxDelivered
-	if excess <= 0 {
-		return
-	}
 	at := make(map[string]time.Time, len(events))
 	for i := range events {
 		at[events[i].ID] = events[i].At
 	}
 	// First those that wouldn't be told any more, then the oldest.
+	excess := len(status.Delivered) - appv1alpha1.MaxDelivered
 	kept := slices.DeleteFunc(status.Delivered, func(id string) bool {
 		happened, found := at[id]
 		forget := excess > 0 && (!found || happened.Before(status.ToldUntil.Time))
@@ -236,16 +235,27 @@ func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event,
 		}
 		return forget
 	})
-	for _, id := range kept[:excess] {
-		after := at[id].Add(time.Second).Truncate(time.Second)
-		if len(pending) > 0 && after.After(pending[0].At) {
-			continue // told again after a restart, with the same ID, rather than lose what waits
-		}
-		if after.After(status.ToldUntil.Time) {
+	status.Delivered = kept[max(0, excess):]
+	passUnlisted(status, events, pending, now)
+}
+
+// passUnlisted moves the time before which nothing is told past the delivered events that the status doesn't list. Those of the last minute, and those
+// after what waits, are told again after a restart, with the same ID, rather than lose what comes to light after them or waits.
+func passUnlisted(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event, now time.Time) {
+	until := now.Add(-leastLag)
+	if len(pending) > 0 && pending[0].At.Before(until) {
+		until = pending[0].At
+	}
+	listed := make(map[string]bool, len(status.Delivered))
+	for _, id := range status.Delivered {
+		listed[id] = true
+	}
+	for i := range events {
+		after := events[i].At.Add(time.Second).Truncate(time.Second) // later than until for those that wait
+		if !listed[events[i].ID] && !after.After(until) && after.After(status.ToldUntil.Time) {
 			status.ToldUntil = &metav1.Time{Time: after}
 		}
 	}
-	status.Delivered = kept[excess:]
 }
 
 // SetBack corrects the times of the status of a subscription that are later than the clock of the operator could have set them: it went back, or is that

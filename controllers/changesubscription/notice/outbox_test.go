@@ -206,6 +206,25 @@ func TestTrimKeepsTheStatusSmall(t *testing.T) {
 	g.Expect(status.ToldUntil.Time).To(Equal(after(10)), "what waits must not be lost")
 }
 
+func TestTrimTellsWhatComesToLightAfterManyOthers(t *testing.T) {
+	g := NewWithT(t)
+	var events []Event
+	for i := range 300 {
+		events = append(events, happened("ReleaseStarted", fmt.Sprint(i), 100))
+	}
+	told := metav1.NewTime(start())
+	status := &appv1alpha1.ChangeSubscriptionStatus{ToldUntil: &told}
+	Deliver(status, events)
+	Trim(status, events, nil, after(100))
+	g.Expect(status.Delivered).To(HaveLen(256))
+	g.Expect(status.ToldUntil.Time).To(Equal(start()), "another one of that second, or of one before it, may come to light")
+	Trim(status, events, nil, after(160))
+	g.Expect(status.ToldUntil.Time).To(Equal(start()))
+	Trim(status, events, nil, after(161))
+	g.Expect(status.ToldUntil.Time).To(Equal(after(101)), "so that none of the 44 is told again")
+	g.Expect(status.Delivered).To(HaveLen(256))
+}
+
 func TestSetBackCorrectsTimesThatAreStillToCome(t *testing.T) {
 	at := func(seconds int) *metav1.Time {
 		made := metav1.NewTime(after(seconds))
