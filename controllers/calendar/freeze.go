@@ -97,8 +97,15 @@ func datesOf(declared *appv1alpha1.FreezeDates, path *field.Path) (Span, field.E
 		return Span{}, problems
 	}
 	span := spanOf(start, end, zone)
+	// A status has its times in UTC, with years of four digits.
+	if span.Start.UTC().Year() < 0 {
+		problems = append(problems, field.Invalid(path.Child("from"), declared.From, "must not be before the year 0000 in UTC either, such as 0000-01-02T00:00"))
+	}
+	if span.End.UTC().Year() > 9999 {
+		problems = append(problems, field.Invalid(path.Child("to"), declared.To, "must be before the year 10000 in UTC too, such as 9999-12-31T00:00"))
+	}
 	if !span.End.After(span.Start) {
-		problems = field.ErrorList{field.Invalid(path.Child("to"), declared.To, "must be after from, "+declared.From)}
+		problems = append(problems, field.Invalid(path.Child("to"), declared.To, "must be after from, "+declared.From))
 	}
 	return span, problems
 }

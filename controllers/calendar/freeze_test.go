@@ -58,12 +58,26 @@ func TestOfAnIncidentLock(t *testing.T) {
 	g.Expect(calendar.At(at(t, "2026-11-24T20:00:00Z"))).To(Equal(State{Ended: at(t, "2026-11-24T20:00:00Z")}))
 }
 
+func TestOfTakesTheDatesThatItsMessagesName(t *testing.T) {
+	for _, zone := range []string{"Etc/GMT+12", "America/New_York", "UTC", "Asia/Shanghai", "Etc/GMT-14"} {
+		calendar, problems := Of(&appv1alpha1.ChangeFreeze{Spec: appv1alpha1.ChangeFreezeSpec{
+			Dates: []appv1alpha1.FreezeDates{{From: "0000-01-02T00:00", To: "9999-12-31T00:00", TimeZone: zone}},
+		}})
+		g := NewWithT(t)
+		g.Expect(problems).To(BeEmpty(), zone)
+		g.Expect(calendar.At(at(t, "2026-11-21T10:00:00Z")).Until.Year()).To(Equal(9999), zone)
+	}
+}
+
 func TestOfShowsTheBadField(t *testing.T) {
 	window := func(window appv1alpha1.FreezeWindow) appv1alpha1.ChangeFreezeSpec {
 		return appv1alpha1.ChangeFreezeSpec{Windows: []appv1alpha1.FreezeWindow{window}}
 	}
 	dates := func(from, to string) appv1alpha1.ChangeFreezeSpec {
 		return appv1alpha1.ChangeFreezeSpec{Dates: []appv1alpha1.FreezeDates{{From: from, To: to, TimeZone: "UTC"}}}
+	}
+	in := func(zone, from, to string) appv1alpha1.ChangeFreezeSpec {
+		return appv1alpha1.ChangeFreezeSpec{Dates: []appv1alpha1.FreezeDates{{From: from, To: to, TimeZone: zone}}}
 	}
 	for _, row := range []struct {
 		name     string
@@ -82,6 +96,10 @@ func TestOfShowsTheBadField(t *testing.T) {
 			`spec.dates[0].from: Invalid value: "2026-02-30T00:00": must be a date and a time such as 2026-12-24T00:00`},
 		{"dates in the wrong order", dates("2027-01-02T00:00", "2026-12-24T00:00"),
 			`spec.dates[0].to: Invalid value: "2026-12-24T00:00": must be after from, 2027-01-02T00:00`},
+		{"an end that no status can have", in("America/New_York", "2026-01-01T00:00", "9999-12-31T23:59"),
+			`spec.dates[0].to: Invalid value: "9999-12-31T23:59": must be before the year 10000 in UTC too, such as 9999-12-31T00:00`},
+		{"a start that no status can have", in("Asia/Shanghai", "0000-01-01T00:00", "2026-01-01T00:00"),
+			`spec.dates[0].from: Invalid value: "0000-01-01T00:00": must not be before the year 0000 in UTC either, such as 0000-01-02T00:00`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			calendar, problems := Of(&appv1alpha1.ChangeFreeze{Spec: row.spec})

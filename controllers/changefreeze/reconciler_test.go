@@ -167,6 +167,9 @@ func TestReconcileShowsAnUnusableFreeze(t *testing.T) {
 		"an unknown zone": {func(object *appv1alpha1.ChangeFreeze) {
 			object.Spec.Windows = []appv1alpha1.FreezeWindow{{From: "16:00", To: "18:00", TimeZone: "Asia/Sanghai"}}
 		}, `spec.windows[0].timeZone: Invalid value: "Asia/Sanghai": must be a name of the IANA time zone database such as Asia/Shanghai or UTC`},
+		"an end that no status can have": {func(object *appv1alpha1.ChangeFreeze) {
+			object.Spec.Dates = []appv1alpha1.FreezeDates{{From: "2026-01-01T00:00", To: "9999-12-31T23:59", TimeZone: "America/New_York"}}
+		}, `spec.dates[0].to: Invalid value: "9999-12-31T23:59": must be before the year 10000 in UTC too, such as 9999-12-31T00:00`},
 		"namespaces selected elsewhere": {func(object *appv1alpha1.ChangeFreeze) {
 			object.Spec.Expires, object.Spec.Namespaces = &metav1.Duration{Duration: time.Hour}, &metav1.LabelSelector{}
 		}, "spec.namespaces: Forbidden: only a ChangeFreeze in namespace altershieldoperator-system selects namespaces; without the field it freezes its own namespace, shop"},

@@ -131,6 +131,9 @@ func TestReaderOf(t *testing.T) {
 		{"with a time zone that is unknown", lock("shop", "lock", 8, fridays("09:00", "18:00"), func(object *appv1alpha1.ChangeFreeze) {
 			object.Spec.Windows[0].TimeZone = "Mars"
 		}), false},
+		{"until a year that no status can have", lock("shop", "lock", 8, dates("2026-01-01T00:00", "9999-12-31T23:59"), func(object *appv1alpha1.ChangeFreeze) {
+			object.Spec.Dates[0].TimeZone = "America/New_York"
+		}), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			NewWithT(t).Expect(find(t, row.freeze)).To(HaveLen(map[bool]int{true: 1}[row.found]))
