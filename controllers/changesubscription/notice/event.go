@@ -228,7 +228,9 @@ type finder struct {
 // addOfStatus adds the events that the status of the release shows.
 func (f *finder) addOfStatus(status *appv1alpha1.ChangeWorkloadStatus) {
 	if pass := status.BreakGlass; pass != nil {
-		f.add(appv1alpha1.NotifyBypassed, pass.Time.Time, pass.Time.Unix(), appv1alpha1.ReasonBreakGlass, pass.User+" used the BreakGlass "+pass.Name)
+		// Until the release was recorded, nothing showed that it had passed.
+		at := latest(pass.Time.Time, time.Unix(f.workload.Spec.CreateTimeUnix, 0))
+		f.add(appv1alpha1.NotifyBypassed, at, pass.Time.Unix(), appv1alpha1.ReasonBreakGlass, pass.User+" used the BreakGlass "+pass.Name)
 	}
 	verified := condition(status, appv1alpha1.ConditionVerified)
 	suspended := condition(status, appv1alpha1.ConditionSuspended)

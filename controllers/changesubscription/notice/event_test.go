@@ -131,6 +131,11 @@ func TestOfReturnsWhatTheConditionsOfAReleaseShow(t *testing.T) {
 				w.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "fire", User: "bob", Time: metav1.NewTime(after(4))}
 			}, map[string]int{"ReleaseStarted": 0, "ReleaseBypassed": 4},
 		},
+		"bypassed by a BreakGlass before it was recorded": { // no replica led when it was admitted
+			releaseOf("Running"), func(w *appv1alpha1.ChangeWorkload) {
+				w.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "fire", User: "bob", Time: metav1.NewTime(after(-1200))}
+			}, map[string]int{"ReleaseStarted": 0, "ReleaseBypassed": 0},
+		},
 		"with the status of an earlier release": {
 			releaseOf("Suspend", was("Suspended", "True", "PodsFailed", 21)), func(w *appv1alpha1.ChangeWorkload) { w.Status.ObservedRelease = 3 },
 			map[string]int{"ReleaseStarted": 0},
