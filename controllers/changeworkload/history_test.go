@@ -129,16 +129,19 @@ func TestKeepTemplateMakesRoomForTheNextOneWhereOneIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	deployment := sleepAt(t)
 	isController := true
-	old := &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "old",
-			Labels:          map[string]string{"app.kubernetes.io/deployment-name": "sleep", "admission-webhook-altershield.antgroup.com/version": "old"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1", Controller: &isController}},
-		},
-		Revision: 1,
+	kept := func(version string, number int64) *appsv1.ControllerRevision {
+		return &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: version,
+				Labels:          map[string]string{"app.kubernetes.io/deployment-name": "sleep", "admission-webhook-altershield.antgroup.com/version": version},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1", Controller: &isController}},
+			},
+			Revision: number,
+		}
 	}
+	oldest, last := kept("oldest", 1), kept("last", 2)
 	refused := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}, "x", errors.New("exceeded quota"))
-	kube := interceptor.NewClient(fake.NewClientBuilder().WithObjects(deployment, old).Build(), interceptor.Funcs{
+	kube := interceptor.NewClient(fake.NewClientBuilder().WithObjects(deployment, oldest, last).Build(), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refused },
 	})
 	r := &Reconciler{History: &history.Keeper{Client: kube, Live: kube}}
@@ -146,5 +149,6 @@ func TestKeepTemplateMakesRoomForTheNextOneWhereOneIsRefused(t *testing.T) {
 	workload.Spec.Reversion, workload.Spec.Release = deployment.Labels["admission-webhook-altershield.antgroup.com/version"], 2
 	err := r.keepTemplate(t.Context(), workload, &scene{kind: kind.Kind{}, owner: deployment, Observation: decide.Observation{Templates: 1}})
 	g.Expect(err).To(MatchError(refused))
-	g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(old), old))).To(BeTrue())
+	g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(oldest), oldest))).To(BeTrue())
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(last), last)).To(Succeed(), "it is all that a rollback may go back to")
 }

@@ -231,7 +231,7 @@ func TestErrNotKeptIsForWhatTheAPIServerRefusesEachTime(t *testing.T) {
 			version := newCluster(t, 3).version()
 			keep := func(c *cluster) error { return c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3)) }
 			prune := func(c *cluster) error {
-				return c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "c", Number: 3}, 1, nil)
+				return c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "c", Number: 3}, 1, []string{"a"})
 			}
 			for _, call := range []struct {
 				verb     string

@@ -49,8 +49,8 @@ func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Obj
 	return revisions, nil
 }
 
-// Prune deletes the kept revisions of versions that failed since, and all but the newest retain revisions, among them that of release.
-// The error wraps ErrNotKept if a retry doesn't help.
+// Prune deletes the kept revisions of versions that failed since, and all but the newest retain revisions, among them that of release, but never
+// the last one for a release that isn't kept. The error wraps ErrNotKept if a retry doesn't help.
 func (k *Keeper) Prune(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release, retain int, failed []string) error {
 	// The watch cache of the API server is cheap to read. If it lags, the rest is pruned next time.
 	owned, err := k.owned(ctx, kind, object, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})

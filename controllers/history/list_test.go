@@ -95,6 +95,8 @@ func TestPrune(t *testing.T) {
 		{"not at all while there is room", five, "e", 5, nil, []string{"e", "d", "c", "b", "a"}},
 		{"to the verified one alone", five, "e", 1, nil, []string{"e"}},
 		{"with room for the verified one where it isn't seen yet", five, "f", 3, nil, []string{"e", "d"}},
+		{"but for the last one where the verified one isn't seen, as it may not be kept", five, "f", 1, nil, []string{"e"}},
+		{"but for the last one that hasn't failed", five, "f", 1, []string{"e"}, []string{"d"}},
 		{"but for the verified one where the count began anew", five, "a", 3, nil, []string{"e", "d", "a"}},
 		{"of what failed, which takes no place", five, "e", 3, []string{"d", "b"}, []string{"e", "c", "a"}},
 		{"but not of the verified version, which failed once", five, "e", 5, []string{"e"}, []string{"e", "d", "c", "b", "a"}},
@@ -133,7 +135,7 @@ func TestPruneLeavesARevisionThatIsChangedMeanwhile(t *testing.T) {
 				}
 				return nil
 			}
-			err := c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "e", Number: 12}, 1, nil)
+			err := c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "e", Number: 12}, 1, []string{"a"})
 			if row.fails == "" {
 				g.Expect(err).NotTo(HaveOccurred())
 				return

@@ -157,11 +157,15 @@ func isAt(live *unstructured.Unstructured, release decide.Release) bool {
 	return decide.ReleaseOf(live) == release
 }
 
-// prunable returns the revisions to delete from a list, newest first. The list may lack the revision of version, which was created
-// just now. It counts all the same, and stays even if the numbers of releases began anew.
+// prunable returns the revisions to delete from a list, newest first. The list may lack the revision of version: it was created just now, or
+// couldn't be kept. It counts all the same, but then another one stays, as it may be the only one. In the list, the revision stays even if the
+// numbers of releases began anew.
 func prunable(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
 	var result []*appsv1.ControllerRevision
 	left := retain - 1
+	if !slices.ContainsFunc(revisions, func(revision appsv1.ControllerRevision) bool { return versionOf(&revision) == version }) {
+		left = max(left, 1)
+	}
 	for i := range revisions {
 		of := versionOf(&revisions[i])
 		switch {
