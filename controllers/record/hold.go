@@ -19,9 +19,9 @@ package record
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -32,23 +32,17 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
-	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// leave lets the rollout of a release go on that the webhook paused, and that left change control before it was recorded.
-// A recorded release is left to the ChangeWorkload reconciler.
+// leave lets the rollout of a release go on that is held or paced and left change control while it has no record: before it was recorded, or since
+// its record was removed. A recorded release is left to the ChangeWorkload reconciler. That of an observed one holds nothing.
 func (r *Reconciler) leave(ctx context.Context, owner client.Object, release decide.Release) error {
-	if !startsSteered(owner, release) {
+	if !startsSteered(owner, release) && !workloadpatch.IsHeld(owner) {
 		return nil
 	}
-	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
-	var known appv1alpha1.ChangeWorkload
-	err := r.Client.Get(ctx, key, &known)
-	if err == nil && known.Spec.Release == release.Number {
-		return nil
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	known, err := r.find(ctx, owner, release.Version)
+	if err != nil || known != nil && known.Spec.Release == release.Number && !known.Spec.Observed && metav1.IsControlledBy(known, owner) {
+		return err
 	}
 	left, err := scope.LeftControl(ctx, r.Live, r.Kind, owner.GetNamespace()) // a resumed rollout is irreversible
 	if err != nil || !left {
@@ -62,26 +56,27 @@ func startsSteered(owner client.Object, release decide.Release) bool {
 	return decide.StartsHeld(owner.GetAnnotations(), release.Number) || appv1alpha1.PacedOf(owner.GetAnnotations(), release.Number) != nil
 }
 
-// letGo ends the pause of a release by the webhook, and its pace.
+// letGo ends the hold of a release, and its pace. The mark of a hold that a user has ended goes as well: later, it would make the pause of a user
+// one of the operator.
 func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
 	annotations := owner.GetAnnotations()
 	paced := appv1alpha1.PacedOf(annotations, release.Number) != nil
-	if !startsSteered(owner, release) || !paced && !r.Kind.Rollout(owner).Paused {
-		return nil
-	}
 	if paced {
 		if err := r.openGates(ctx, owner, release, cause); err != nil {
 			return err
 		}
 	}
-	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, workloadpatch.LetGo(r.Kind, owner))
+	change := workloadpatch.LetGo(r.Kind, owner)
+	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, change)
 	switch {
 	case written && appv1alpha1.FrozenOf(annotations, release.Number) != nil:
 		r.Recorder.Record(events.FreezeLeft(owner, release, cause))
 	case written && paced:
 		r.Recorder.Record(events.StepsLeft(owner, release, cause))
-	case written:
+	case written && change.Resume && decide.StartsOnFirstNodes(annotations, release.Number):
 		r.Recorder.Record(events.FirstNodesSkipped(owner, release, cause))
+	case written && change.Resume:
+		r.Recorder.Record(events.HoldLeft(owner, release, cause))
 	}
 	return err
 }
@@ -120,8 +115,11 @@ func (r *Reconciler) unrecorded(ctx context.Context, owner client.Object, releas
 		}
 	}
 	const cause = "it can't be recorded"
-	if !startsSteered(owner, release) { // it goes on, but its further pods come with the gates of its template, too
+	switch {
+	case !startsSteered(owner, release): // it goes on, but its further pods come with the gates of its template, too
 		return r.openGates(ctx, owner, release, cause)
+	case appv1alpha1.PacedOf(owner.GetAnnotations(), release.Number) == nil && !r.Kind.Rollout(owner).Paused:
+		return nil
 	}
 	return r.letGo(ctx, owner, release, cause)
 }

@@ -23,10 +23,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +41,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 )
 
 // The webhook pauses such a release before there is a record, which nothing but the record could end.
@@ -65,7 +69,11 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded", false, false, nil},
 		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, "", false, false, nil},
 		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, "", false, false, nil},
-		{"nor one that is held for another cause", false, false, 0, "2", nil, "", false, false, nil},
+		{"and one that is held because a pod failed", false, false, 0, "2", nil,
+			"Warning RolloutResumed release 2, version " + version + ", goes on: it left change control", false, false, nil},
+		{"but for one that a user resumed before", false, false, 0, "2-overridden", nil, "", false, false, nil},
+		{"or that was held at an earlier release", false, false, 0, "1", nil, "", false, false, nil},
+		{"nor one that is held because a pod failed and can't be recorded again", true, true, 0, "2", quota, "", false, false, nil},
 		{name: "and one that waits for the end of a freeze", held: "2", frozen: true,
 			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it left change control"},
 		{name: "but for the pause of a user", frozen: true, stays: true,
@@ -102,7 +110,9 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 				})
 			}
 			if row.record > 0 {
-				record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "daemonsets.sleep--x--" + version}}
+				record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "daemonsets.sleep--x--" + version, OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("DaemonSet")),
+				}}}
 				record.Spec.Release = row.record
 				objects = append(objects, record)
 			}
@@ -142,6 +152,70 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The webhook suspends such a Job at its creation. Its record may be one that the switch to Observe made, or that of an earlier Job.
+func TestReconcileLetsARefusedJobRunWhoseKindIsObservedBeforeItIsRecorded(t *testing.T) {
+	for name, row := range map[string]struct {
+		owner    types.UID
+		observed bool
+		suspends bool
+	}{
+		"without a record":             {},
+		"with an observed one":         {owner: "uid-1", observed: true},
+		"with that of an earlier Job":  {owner: "uid-0"},
+		"but not one that is recorded": {owner: "uid-1", suspends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			run := &batchv1.Job{ObjectMeta: sleepAt("1", map[string]string{"held": "1", "refused": "jobs.sleep-1--x--" + version}).ObjectMeta}
+			run.Generation, run.Spec.Suspend = 1, new(true)
+			objects := []client.Object{
+				run, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}},
+				&appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "jobs.batch"}, Spec: appv1alpha1.ControlledKindSpec{Mode: "Observe"}},
+			}
+			if row.owner != "" {
+				record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "default", Name: "jobs.sleep--x--" + version, OwnerReferences: []metav1.OwnerReference{
+						{APIVersion: "batch/v1", Kind: "Job", Name: "sleep", UID: row.owner, Controller: new(true)},
+					},
+				}}
+				record.Spec.Release, record.Spec.Observed = 1, row.observed
+				objects = append(objects, record)
+			}
+			kube := testkit.NewFake(t, objects...)
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{Kind: job.Kind{}, Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}}
+			g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(run)})).To(Equal(ctrl.Result{}))
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(run), run)).To(Succeed())
+			g.Expect(*run.Spec.Suspend).To(Equal(row.suspends))
+			close(recorder.Events)
+			if row.suspends {
+				g.Expect(recorder.Events).NotTo(Receive())
+				return
+			}
+			g.Expect(<-recorder.Events).To(Equal("Warning RolloutResumed release 1, version " + version + ", goes on: it left change control"))
+			g.Expect(run.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+		})
+	}
+}
+
+func TestReconcileKeepsThePauseOfAUserAfterAHoldThatTheUserEnded(t *testing.T) {
+	g := NewWithT(t)
+	web := sleepAt("2", map[string]string{"held": "2"}) // a user has resumed it, and no leader was there to note that
+	kube := testkit.NewFake(t, web, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	cached := interceptor.NewClient(kube, interceptor.Funcs{Get: getUncontrolled})
+	recorder := clientevents.NewFakeRecorder(10)
+	r := &Reconciler{Kind: deployment.Kind{}, Client: cached, Live: kube, Recorder: events.Recorder{Events: recorder}}
+	g.Expect(r.Reconcile(t.Context(), ofSleep)).To(Equal(ctrl.Result{}))
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(web), web)).To(Succeed())
+	g.Expect(web.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+	web.Spec.Paused = true
+	g.Expect(kube.Update(t.Context(), web)).To(Succeed())
+	g.Expect(r.Reconcile(t.Context(), ofSleep)).To(Equal(ctrl.Result{}))
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(web), web)).To(Succeed())
+	g.Expect(web.Spec.Paused).To(BeTrue())
+	g.Expect(recorder.Events).NotTo(Receive())
 }
 
 func TestReconcileLetsAnUnrecordedReleaseGoWithoutSteps(t *testing.T) {

@@ -170,6 +170,14 @@ func RolloutResumedByOptOut(workload client.Object, released *appv1alpha1.Change
 	return warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the namespace was opted out of change control")
 }
 
+// HoldLeft reports that the operator resumed the rollout of a release, which has no record.
+func HoldLeft(workload client.Object, release decide.Release, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventRolloutResumed, Action: actionRecord,
+		Note: fmt.Sprintf("release %d, version %s, goes on: %s", release.Number, release.Version, cause),
+	}
+}
+
 // FirstNodesEnded reports that the rollout of a release goes on beyond its first nodes, with the conditions of the release.
 func FirstNodesEnded(workload client.Object, released *appv1alpha1.ChangeWorkload, conditions []metav1.Condition) Event {
 	ended := meta.FindStatusCondition(conditions, appv1alpha1.ConditionFirstNodes)

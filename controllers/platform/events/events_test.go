@@ -113,6 +113,8 @@ func TestEvent(t *testing.T) {
 			"Normal", "StepsEnded", "Verify", "release b: all 3 steps are done"},
 		{events.StepsEnded(workload, released, &metav1.Condition{Reason: "PolicyRemoved", Message: "the policy is gone"}), workload, released,
 			"Warning", "StepsEnded", "Verify", "release b: the policy is gone"},
+		{events.HoldLeft(workload, decide.Release{Version: "b", Number: 2}, "it left change control"), workload, nil,
+			"Warning", "RolloutResumed", "Record", "release 2, version b, goes on: it left change control"},
 		{events.StepsLeft(workload, decide.Release{Version: "b", Number: 2}, "it can't be recorded"), workload, nil,
 			"Warning", "StepsEnded", "Record", "release 2, version b, goes on to all pods: it can't be recorded"},
 		{events.ReleaseSucceeded(workload, released, 0), workload, released, "Normal", "ReleaseSucceeded", "Verify",
