@@ -72,7 +72,7 @@ func TestUninstallerLetsWorkloadsOfDeclaredKindsGo(t *testing.T) {
 	})
 	g.Expect(unstructured.SetNestedField(cloned.Object, true, "spec", "updateStrategy", "paused")).To(Succeed())
 	var out bytes.Buffer
-	u := &Uninstaller{kinds: testkit.Kinds(), client: testkit.NewFake(t, groups, groupsCRD, clones, clonesCRD, stepped, failed, cloned), out: &out}
+	u := &Uninstaller{clock: newStepping(), kinds: testkit.Kinds(), client: testkit.NewFake(t, groups, groupsCRD, clones, clonesCRD, stepped, failed, cloned), out: &out}
 	g.Expect(u.learnKinds(t.Context())).To(Succeed())
 	g.Expect(u.letGo(t.Context())).To(Succeed())
 	left, err := u.survey(t.Context())

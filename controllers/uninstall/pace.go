@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,17 +34,19 @@ import (
 )
 
 // letGo restores what the operator changed to roll out releases in steps, or to park them, and opens the gates of their pods: without the
-// operator, nothing else would. Rollouts of releases that failed stay held.
+// operator, nothing else would. Rollouts of releases that failed stay held. For a moment the API server adds gates to new pods although the policies
+// are gone, so also to those of a rollout that has just been resumed: the end is when no gate is closed a while after that.
 func (u *Uninstaller) letGo(ctx context.Context) error {
 	var denied error
 	err := u.await(ctx, freeTimeout, func(ctx context.Context) (bool, error) {
+		begun := u.clock.Now()
 		free, refused, err := u.free(ctx)
 		if err != nil {
 			return false, err
 		}
 		open, closed, err := u.openGates(ctx)
 		denied = errors.Join(refused, closed)
-		return free && open, err
+		return free && open && !begun.Before(u.quiet), err
 	})
 	return errors.Join(err, denied)
 }
@@ -70,6 +71,7 @@ func (u *Uninstaller) free(ctx context.Context) (free bool, denied, err error) {
 				continue
 			}
 			if free = free && written; written {
+				u.wrote()
 				fmt.Fprintf(u.out, "%s %s: %s\n", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), freed(object))
 			}
 		}
@@ -97,8 +99,8 @@ func freeing(kind workload.Kind, object client.Object) workloadpatch.Change {
 	return workloadpatch.Change{Unpace: appv1alpha1.PacedOf(object.GetAnnotations(), release) != nil}
 }
 
-// openGates opens the gates of all pods, and reports whether none was closed. For a moment the API server still denies that, and adds gates to new
-// pods, until it notices that the policies are gone; a pod may also change meanwhile. Denied is the answer, and the next attempt may pass.
+// openGates opens the gates of all pods, and reports whether none was closed. For a moment the API server still denies that, until it notices that
+// the policies are gone; a pod may also change meanwhile. Denied is the answer, and the next attempt may pass.
 func (u *Uninstaller) openGates(ctx context.Context) (open bool, denied, err error) {
 	var pods corev1.PodList
 	if err := u.client.List(ctx, &pods, client.HasLabels{appv1alpha1.LabelGate}); err != nil {
@@ -108,7 +110,8 @@ func (u *Uninstaller) openGates(ctx context.Context) (open bool, denied, err err
 		return pod.DeletionTimestamp != nil || decide.Gated(&pod) == decide.GateOpen
 	})
 	for i := range closed {
-		if err := podgate.Open(ctx, u.client, &closed[i], "the operator was removed", time.Now()); err != nil { // it must not keep others closed
+		u.wrote()
+		if err := podgate.Open(ctx, u.client, &closed[i], "the operator was removed", u.clock.Now()); err != nil { // it must not keep others closed
 			denied = err
 		}
 	}

@@ -23,19 +23,33 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
+
+// stepping is a clock on which no wait takes time.
+type stepping struct{ *clocktesting.FakeClock }
+
+func newStepping() stepping { return stepping{clocktesting.NewFakeClock(testkit.Now())} }
+
+func (s stepping) After(wait time.Duration) <-chan time.Time {
+	after := s.FakeClock.After(wait)
+	s.Step(wait)
+	return after
+}
 
 func TestUninstallerLetsPacedReleasesGo(t *testing.T) {
 	g := NewWithT(t)
@@ -60,7 +74,7 @@ func TestUninstallerLetsPacedReleasesGo(t *testing.T) {
 	served.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 	var out bytes.Buffer
 	kube := testkit.NewFake(t, stepped, failed, started, served)
-	u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: &out}
+	u := &Uninstaller{clock: newStepping(), kinds: testkit.Kinds(), client: kube, out: &out}
 	g.Expect(u.letGo(t.Context())).To(Succeed())
 	g.Expect(u.letGo(t.Context())).To(Succeed(), "again")
 	g.Expect(out.String()).To(And(ContainSubstring("StatefulSet shop/stepped: its release is rolled out at once\n"),
@@ -113,7 +127,7 @@ func TestUninstallerLetsGoWhatChangesMeanwhile(t *testing.T) {
 			return kube.Patch(ctx, object, patch, options...)
 		},
 	})
-	u := &Uninstaller{kinds: testkit.Kinds(), client: kube, out: &bytes.Buffer{}}
+	u := &Uninstaller{clock: newStepping(), kinds: testkit.Kinds(), client: kube, out: &bytes.Buffer{}}
 	g.Expect(u.letGo(t.Context())).To(Succeed())
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(stepped), stepped)).To(Succeed())
 	g.Expect(stepped.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
@@ -121,12 +135,51 @@ func TestUninstallerLetsGoWhatChangesMeanwhile(t *testing.T) {
 	g.Expect(gated.Spec.SchedulingGates).To(BeEmpty())
 }
 
+// The API server looks only once a second whether there are other policies.
+func TestUninstallerOpensTheGatesOfPodsThatItsEndOfAPaceBringsBeforeTheAPIServerNoticesThatThePoliciesAreGone(t *testing.T) {
+	g := NewWithT(t)
+	of := newStepping()
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-gates"}}
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u-1", Generation: 1,
+		Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "v4"}, Annotations: map[string]string{
+			"altershield.defense.antgroup.com/release": "4",
+			"altershield.defense.antgroup.com/paced":   `{"release":4,"policy":"shop/web","lever":"Gates","traffic":"Before","rests":true}`,
+		}}}
+	web.Spec.Paused = true
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "p-1", Labels: map[string]string{"altershield.defense.antgroup.com/gate": "ready"}}}
+	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "altershield.defense.antgroup.com/verified"}}
+	var resumed time.Time
+	kube := testkit.NewFake(t, policy, web)
+	u := &Uninstaller{clock: of, kinds: testkit.Kinds(), out: io.Discard, client: interceptor.NewClient(kube, interceptor.Funcs{
+		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if object.GetName() == "web" {
+				resumed = of.Now()
+			}
+			return kube.Patch(ctx, object, patch, options...)
+		},
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, ok := list.(*corev1.PodList); ok && !resumed.IsZero() && pod.ResourceVersion == "" && of.Since(resumed) >= time.Second {
+				g.Expect(kube.Create(ctx, pod)).To(Succeed())
+			}
+			return kube.List(ctx, list, options...)
+		},
+	})}
+	g.Expect(u.release(t.Context())).To(Succeed())
+	g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(policy), policy))).To(BeTrue())
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+	g.Expect(pod.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo("altershield.defense.antgroup.com/verified")), HaveField("Status", BeEquivalentTo("True")))))
+	g.Expect(of.Since(testkit.Now())).To(Equal(4*time.Second), "the gate was opened after a second")
+
+	g.Expect(u.letGo(t.Context())).To(Succeed())
+	g.Expect(of.Since(testkit.Now())).To(Equal(4*time.Second), "nothing has been written since")
+}
+
 func TestUninstallerOpensGatesOnceTheAPIServerPermitsIt(t *testing.T) {
 	g := NewWithT(t)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "p-1", Labels: map[string]string{"altershield.defense.antgroup.com/gate": "start"}}}
 	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}
 	attempts := 0
-	u := &Uninstaller{out: io.Discard, client: interceptor.NewClient(testkit.NewFake(t, pod), interceptor.Funcs{
+	u := &Uninstaller{clock: newStepping(), out: io.Discard, client: interceptor.NewClient(testkit.NewFake(t, pod), interceptor.Funcs{
 		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			if attempts++; attempts == 1 {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("only the operator opens the gate"))
@@ -175,7 +228,7 @@ func TestUninstallerLetsParkedReleasesGo(t *testing.T) {
 				web.Annotations["altershield.defense.antgroup.com/"+key] = value
 			}
 			web.Spec.Paused = true
-			u := &Uninstaller{kinds: testkit.Kinds(), client: testkit.NewFake(t, web), out: io.Discard}
+			u := &Uninstaller{clock: newStepping(), kinds: testkit.Kinds(), client: testkit.NewFake(t, web), out: io.Discard}
 			g.Expect(u.letGo(t.Context())).To(Succeed())
 			g.Expect(u.letGo(t.Context())).To(Succeed(), "again")
 			g.Expect(u.client.Get(t.Context(), client.ObjectKeyFromObject(web), web)).To(Succeed())
@@ -199,7 +252,7 @@ func TestUninstallerLetsGoOnceTheAPIServerPermitsIt(t *testing.T) {
 		apierrors.NewInternalError(errors.New(`failed calling webhook "mdeployment.kb.io": connection refused`)),
 		apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("only the operator writes paced")),
 	}
-	u := &Uninstaller{kinds: testkit.Kinds(), out: io.Discard, client: interceptor.NewClient(testkit.NewFake(t, web), interceptor.Funcs{
+	u := &Uninstaller{clock: newStepping(), kinds: testkit.Kinds(), out: io.Discard, client: interceptor.NewClient(testkit.NewFake(t, web), interceptor.Funcs{
 		Patch: func(ctx context.Context, kube client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			if len(refusals) > 0 {
 				refusal := refusals[0]

@@ -32,9 +32,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -57,6 +57,8 @@ const (
 	namespaceTimeout = 3 * time.Minute
 	// freeTimeout is the time for the API server to notice that the webhooks and policies are gone, and for all workloads to be let go.
 	freeTimeout = 3 * time.Minute
+	// policyLag exceeds the second for which an API server still applies admission policies that are gone.
+	policyLag = 3 * time.Second
 )
 
 // Uninstaller removes the operator from a cluster.
@@ -65,7 +67,10 @@ type Uninstaller struct {
 	// unknown are the declared kinds that kinds lacks.
 	unknown []unknown
 	client  client.Client
+	clock   clock.WithTicker
 	out     io.Writer
+	// quiet is the time from which on nothing of what this run did closes a gate.
+	quiet time.Time
 	Options
 }
 
@@ -79,7 +84,7 @@ func New(config *rest.Config, kinds workload.Registry, options Options, out io.W
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	return &Uninstaller{kinds: kinds, client: writer, out: out, Options: options}, nil
+	return &Uninstaller{kinds: kinds, client: writer, clock: clock.RealClock{}, out: out, Options: options}, nil
 }
 
 // Run removes the operator as configured and prints what remains. After an error, the next run continues where it stopped.
@@ -150,9 +155,14 @@ func (u *Uninstaller) release(ctx context.Context) error {
 }
 
 func (u *Uninstaller) removeAdmission(ctx context.Context) error {
-	return u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+	err := u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
 		"MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
+	u.wrote()
+	return err
 }
+
+// wrote notes a write after which gates may still be closed.
+func (u *Uninstaller) wrote() { u.quiet = u.clock.Now().Add(policyLag) }
 
 // removeKinds removes the operator's objects of cluster-scoped kinds.
 func (u *Uninstaller) removeKinds(ctx context.Context, group string, kinds ...string) error {
@@ -237,6 +247,17 @@ func (u *Uninstaller) removeManager(ctx context.Context) error {
 }
 
 // await polls until done returns true or an error.
-func (u *Uninstaller) await(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
-	return wait.PollUntilContextTimeout(ctx, poll, timeout, true, done)
+func (u *Uninstaller) await(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		if isDone, err := done(ctx); err != nil || isDone {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-u.clock.After(poll):
+		}
+	}
 }
