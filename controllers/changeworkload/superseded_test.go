@@ -17,6 +17,7 @@ limitations under the License.
 package changeworkload
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -24,9 +25,11 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -74,6 +77,62 @@ func TestReconcileOpensGatesOfASupersededRelease(t *testing.T) {
 			p := newPlane(t, append(objects, record, testkit.ControlledKind("deployments.apps", "Enforce")), nil)
 			p.reconcile()
 			NewWithT(t).Expect(p.running()).To(ConsistOf(row.want))
+		})
+	}
+}
+
+// A user may go back to its template meanwhile, which is no release: then nothing replaces its pods, also once the workload is under change control again.
+func TestReconcileOpensGatesOfASupersededReleaseOnceItLeftChangeControl(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		// hidden reports whether the cache doesn't show the namespace, optedOut whether it is opted out, mode is that of the kind meanwhile.
+		hidden, optedOut bool
+		mode             string
+		opens            bool
+	}{
+		{"as its namespace is opted out", true, true, "Enforce", true},
+		{"as its kind is observed", false, false, "Observe", true},
+		{"but not if it has only begun to", true, false, "Enforce", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := sleepOf(20, func(deployment *appsv1.Deployment) {
+				deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+			})
+			if !row.optedOut {
+				objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+			}
+			record := recordAt(2, version, "Running", "Superseded")
+			record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 1, Progress: "1/2"}
+			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "Superseded"})
+			controlled := testkit.ControlledKind("deployments.apps", appv1alpha1.ControlledKindMode(row.mode))
+			p := newPlane(t, append(objects, record, gatedPod("a", "running"), gatedPod("b", "gated"), controlled), nil)
+			cache := p.api
+			hidden := row.hidden
+			p.Client = interceptor.NewClient(p.writesTo(cache), interceptor.Funcs{
+				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					if _, ok := object.(*corev1.Namespace); ok && hidden {
+						return apierrors.NewNotFound(corev1.Resource("namespaces"), key.Name)
+					}
+					return kube.Get(ctx, key, object, options...)
+				},
+			})
+			p.reconcile()
+			p.reconcile()
+			if !row.opens {
+				g.Expect(p.running()).To(ConsistOf("a"))
+				return
+			}
+			g.Expect(p.running()).To(ConsistOf("a", "b"))
+
+			hidden = false
+			g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(controlled), controlled)).To(Succeed())
+			controlled.Spec.Mode = "Enforce"
+			g.Expect(p.api.Update(t.Context(), controlled)).To(Succeed())
+			g.Expect(p.api.Create(t.Context(), gatedPod("c", "gated"))).To(Succeed())
+			p.reconcile()
+			g.Expect(p.running()).To(ConsistOf("a", "b", "c"), "it is under change control again")
 		})
 	}
 }

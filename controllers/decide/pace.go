@@ -146,6 +146,7 @@ func (d *Decision) awaitPace(
 		setUnpaced(status, workload, seen)
 		return
 	case known != nil && known.Status == metav1.ConditionFalse:
+		d.leaveSuperseded(status, known, seen, now)
 		return
 	case !seen.Current && !seen.Superseded: // the cache shows an earlier release
 		return
@@ -182,6 +183,17 @@ func (d *Decision) awaitPace(
 		}
 	}
 	d.Ask, d.moved = pace.ask, pace.moved
+}
+
+// leaveSuperseded ends the pace of a superseded release for good as the workload leaves change control: then its template may come back, which is
+// no release, so that no pods of another one replace those that wait at gates.
+func (d *Decision) leaveSuperseded(status *appv1alpha1.ChangeWorkloadStatus, known *metav1.Condition, seen Observation, now time.Time) {
+	if known.Reason != appv1alpha1.ReasonSuperseded || seen.OptedIn {
+		return
+	}
+	reason, message := seen.endOfPace(status, now)
+	setCondition(status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
+	d.moved = true
 }
 
 // basis returns the number of desired pods from which the target was computed. Earlier builds of v0.2 didn't store it.

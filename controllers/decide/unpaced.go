@@ -62,10 +62,10 @@ func passedPace(pass *appv1alpha1.BreakGlassPass) string {
 func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) (reason, message string) {
 	mark := o.Pace.Mark
 	switch {
-	case !o.Current:
-		return appv1alpha1.ReasonSuperseded, "the " + o.Kind + " has moved on to another release"
 	case !o.OptedIn:
 		return appv1alpha1.ReasonNotControlled, "the " + o.Kind + " left change control"
+	case !o.Current:
+		return appv1alpha1.ReasonSuperseded, "the " + o.Kind + " has moved on to another release"
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		return appv1alpha1.ReasonOrderRefused, "the release is not checked: the rollout goes on to all pods"
 	case mark == nil:
