@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package pod labels pods that completed their release, and opens the gates of those whose workload has no release.
+// Package pod labels pods that completed their release, and opens the gates that nobody else would open.
 package pod
 
 import (
@@ -46,10 +46,14 @@ const concurrency = 10
 // Labels pods that completed their release.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 
-// Reads a pod whose workload has no release before its gate is opened.
+// Reads a pod whose gate nobody else would open, before it is opened.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 
-// Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on.
+// Reads the record of a pod whose gate nobody else seems to open: the cache may be behind.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get
+
+// Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on. It opens the gates that nobody
+// else would open.
 type Reconciler struct {
 	Kinds  workload.Kinds
 	Client client.Client

@@ -18,8 +18,9 @@ package pod
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,13 +37,29 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Reconcile labels a pod that completed its release, and opens the gate of one that belongs to no release.
+// strayAge is how old a pod is before the API server is asked whether anybody will open its gate, where the cache shows nobody: by then, the cache has
+// what was there before the pod. For a pod of a release under change control it never is asked.
+const strayAge = 10 * time.Second
+
+// strayLook is the time until a closed gate is looked at again. No event may show that nobody opens it any more.
+const strayLook = time.Minute
+
+// Reconcile labels a pod that completed its release, and opens a gate that nobody else would open.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
+	var look time.Duration
 	if decide.Gated(pod) != decide.GateOpen {
-		if err := r.openStray(ctx, pod); err != nil {
+		var err error
+		if look, err = r.openStray(ctx, pod); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
+	result, err := r.finish(ctx, pod)
+	result.RequeueAfter = decide.Sooner(result.RequeueAfter, look)
+	return result, err
+}
+
+// finish labels a pod that completed its release.
+func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
 	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil
 	}
@@ -73,38 +90,114 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	return ctrl.Result{}, nil
 }
 
-// openStray opens the gate of a pod whose workload has no release, and so no record by which its gate would be opened: its template has the gate
-// label from before an operator was uninstalled and all of its marks were removed. The cache holds no such workload, and may not show a first release
-// yet: the API server decides, as an open gate can't be closed.
-func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) error {
-	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, pod)
-	if err != nil || owner != nil && decide.ReleaseOf(owner.Object).Version != "" {
-		return err
+// openStray opens the gate of a pod, and those of its like, if nobody else would: its workload has no release, as after an uninstallation that left the
+// gate label in its template, or left change control, or the release was only observed. It returns when to look again.
+func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.Duration, err error) {
+	if pod.DeletionTimestamp != nil {
+		return 0, nil
 	}
-	kind, reference, err := r.workloadOf(ctx, pod)
-	if err != nil || kind == nil {
-		return err
+	kind, owner, err := r.workloadOf(ctx, pod)
+	if err != nil || owner == nil {
+		return 0, err
 	}
-	key, present := client.ObjectKey{Namespace: pod.Namespace, Name: reference.Name}, kind.New()
-	if err := r.Live.Get(ctx, key, present); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", reference.Kind, key, err))
+	if decide.ReleaseOf(owner).Version == "" {
+		return r.openConfirmed(ctx, kind, owner, pod)
 	}
-	if present.GetUID() != reference.UID || decide.ReleaseOf(present).Version != "" {
-		return nil
+	known, err := r.gate(ctx, r.Client, kind, owner, pod, func() (bool, error) {
+		controlled, err := scope.Controlled(ctx, r.Client, kind, pod.Namespace)
+		return !controlled, err
+	})
+	if err != nil || known.Stray() == "" {
+		return strayLook, err
 	}
-	pods, err := index.LivePodsOfVersion(ctx, r.Live, pod.Namespace, pod.Labels[appv1alpha1.LabelVersion]) // the cache lacks some of their fields
-	if err != nil {
-		return err
+	if age := r.Clock.Since(pod.CreationTimestamp.Time); age < strayAge {
+		return strayAge - age, nil
 	}
-	at := slices.IndexFunc(pods, func(other corev1.Pod) bool { return other.UID == pod.UID })
-	if at < 0 {
-		return nil
-	}
-	return podgate.Open(ctx, r.Client, &pods[at], "its workload has no release", r.Clock.Now())
+	return r.openConfirmed(ctx, kind, owner, pod)
 }
 
-// workloadOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.
-func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, *metav1.OwnerReference, error) {
+// openConfirmed opens the gates if the API server confirms that nobody else would: the cache may be behind, and an open gate can't be closed. The
+// pods that are opened are read before what decides about them. It opens all at once, rather than list them for each.
+func (r *Reconciler) openConfirmed(ctx context.Context, kind workload.Kind, owner client.Object, pod *corev1.Pod) (look time.Duration, err error) {
+	pods, err := index.LivePodsOfVersion(ctx, r.Live, pod.Namespace, pod.Labels[appv1alpha1.LabelVersion]) // the cache lacks some of their fields
+	if err != nil {
+		return 0, err
+	}
+	present, err := r.present(ctx, kind, client.ObjectKeyFromObject(owner), owner.GetUID())
+	if err != nil || present == nil {
+		return 0, err
+	}
+	found, err := r.gate(ctx, r.Live, kind, present, pod, func() (bool, error) { return scope.LeftControl(ctx, r.Live, kind, pod.Namespace) })
+	why := found.Stray()
+	if err != nil || why == "" {
+		return strayLook, err
+	}
+	controller := metav1.GetControllerOfNoCopy(pod)
+	var failed []error
+	for i := range pods {
+		if of := metav1.GetControllerOfNoCopy(&pods[i]); of != nil && of.UID == controller.UID && pods[i].DeletionTimestamp == nil {
+			failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], why, r.Clock.Now()))
+		}
+	}
+	return 0, errors.Join(failed...)
+}
+
+// gate returns what decides about the closed gate of a pod, as the cache or the API server has it. left reports whether the workload left change
+// control.
+func (r *Reconciler) gate(
+	ctx context.Context, reader client.Reader, kind workload.Kind, owner client.Object, pod *corev1.Pod, left func() (bool, error),
+) (decide.ClosedGate, error) {
+	gate := decide.ClosedGate{
+		Version: pod.Labels[appv1alpha1.LabelVersion], Present: decide.ReleaseOf(owner), Processed: decide.IsProcessed(owner),
+	}
+	if gate.Present.Version == "" {
+		return gate, nil
+	}
+	key := client.ObjectKey{Namespace: pod.Namespace, Name: workload.RecordName(kind, owner.GetName(), gate.Version)}
+	var record appv1alpha1.ChangeWorkload
+	err := reader.Get(ctx, key, &record, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if client.IgnoreNotFound(err) != nil {
+		return gate, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	}
+	if err == nil && metav1.IsControlledBy(&record, owner) {
+		gate.Record = &record
+	}
+	gate.Left, err = left()
+	return gate, err
+}
+
+// workloadOf returns the workload that controls a pod, and its kind; nil if none does. The cache holds none without a release, and may not show a first
+// release yet: then it is that of the API server.
+func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, client.Object, error) {
+	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	if owner != nil && decide.ReleaseOf(owner.Object).Version != "" {
+		return owner.Kind, owner.Object, nil
+	}
+	kind, reference, err := r.controllerOf(ctx, pod)
+	if err != nil || kind == nil {
+		return nil, nil, err
+	}
+	present, err := r.present(ctx, kind, client.ObjectKey{Namespace: pod.Namespace, Name: reference.Name}, reference.UID)
+	return kind, present, err
+}
+
+// present returns a workload as the API server has it, nil if it is gone.
+func (r *Reconciler) present(ctx context.Context, kind workload.Kind, key client.ObjectKey, of types.UID) (client.Object, error) {
+	present := kind.New()
+	if err := r.Live.Get(ctx, key, present); err != nil {
+		return nil, client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", kind.GroupVersionKind().Kind, key, err))
+	}
+	if present.GetUID() != of {
+		return nil, nil
+	}
+	return present, nil
+}
+
+// controllerOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.
+func (r *Reconciler) controllerOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, *metav1.OwnerReference, error) {
 	reference, kinds := metav1.GetControllerOfNoCopy(pod), r.Kinds.Snapshot()
 	for _, kind := range kinds {
 		layered, ok := kind.(workload.Layered)

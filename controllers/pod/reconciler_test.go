@@ -122,7 +122,7 @@ func TestReconcileOpensTheGateOfAPodWithoutARelease(t *testing.T) {
 			}
 			slim := pod.DeepCopy() // as the cache has it
 			slim.Annotations, slim.Spec.SchedulingGates = nil, slim.Spec.SchedulingGates[1:]
-			live := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(present, pod).Build()
+			live := testkit.NewFake(t, present, pod)
 			held := []client.Object{replicaSet}
 			if row.cached != nil { // the cache holds no Deployment without a version
 				held = append(held, deployment)

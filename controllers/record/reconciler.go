@@ -77,7 +77,7 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	case err != nil:
 		return ctrl.Result{}, err
 	case known != nil && known.DeletionTimestamp == nil && metav1.IsControlledBy(known, owner) && known.Spec.Observed:
-		if isProcessed(owner) { // the release was recorded before its kind was observed: it doesn't begin again
+		if decide.IsProcessed(owner) { // the release was recorded before its kind was observed: it doesn't begin again
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, known) // its number is of another count
@@ -295,7 +295,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 // bad release through. It removes the label once per release, so as not to fight a client that sets it again and again. The webhook
 // ignores a label that was set again.
 func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, release decide.Release) error {
-	recorded := isProcessed(owner)
+	recorded := decide.IsProcessed(owner)
 	idle := !decide.IsSuspended(owner) && !decide.IsIgnoredSuspendSpent(owner.GetAnnotations()) &&
 		owner.GetLabels()[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
 	if recorded && !idle {
@@ -317,11 +317,6 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 		r.Tracer.Recorded(r.Kind.GroupVersionKind().Kind, owner, r.Clock.Now())
 	}
 	return nil
-}
-
-// isProcessed reports whether the present release of a workload was recorded.
-func isProcessed(owner client.Object) bool {
-	return owner.GetLabels()[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
 }
 
 // report writes the Events about a release, and about the use of ignored-suspend, as recorded by the webhook.
