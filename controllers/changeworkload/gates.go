@@ -48,8 +48,14 @@ import (
 // StatefulSet has it. The cache may not hold that, and so there may be no event.
 const returnWait = 5 * time.Second
 
-// observeSuperseded looks for closed gates of a release that was rolled out in steps: its pods serve until those of the next one replace
-// them.
+// opensSuperseded reports whether the record of a release that is superseded opens the gates of its pods: it was rolled out in steps, or it
+// wasn't, but its template may have the gate label from an earlier release of the version that was.
+func opensSuperseded(record *appv1alpha1.ChangeWorkload) bool {
+	paced := decide.StoredPace(record)
+	return record.Status.Pace != nil || paced != nil && paced.Status == metav1.ConditionFalse && paced.Reason != appv1alpha1.ReasonSuperseded
+}
+
+// observeSuperseded looks for closed gates of such a release: its pods serve until those of the next one replace them.
 func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
 	revisions, err := r.History.Revisions(ctx, result.kind, result.owner, record.Spec.Reversion)
 	if err != nil {
@@ -123,7 +129,7 @@ func (r *Reconciler) observeStray(ctx context.Context, record *appv1alpha1.Chang
 		version := pods[i].Labels[appv1alpha1.LabelVersion]
 		if decide.Gated(&pods[i]) == decide.GateUnstarted && version != record.Spec.Reversion && r.Kinds.Snapshot().NumberedBy(&pods[i]) != nil &&
 			!slices.ContainsFunc(result.Others, func(other appv1alpha1.ChangeWorkload) bool {
-				return other.Spec.Reversion == version && other.Status.Pace != nil
+				return other.Spec.Reversion == version && opensSuperseded(&other)
 			}) {
 			result.stray, result.finishing = append(result.stray, pods[i]), decide.Sooner(result.finishing, returnWait)
 		}

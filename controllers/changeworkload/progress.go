@@ -33,7 +33,7 @@ import (
 func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
 	switch {
 	case result.Current:
-	case result.Superseded && record.Status.Pace != nil:
+	case result.Superseded && opensSuperseded(record):
 		return r.observeSuperseded(ctx, record, result)
 	default:
 		return nil

@@ -137,6 +137,27 @@ func TestReconcileOpensGatesOfASupersededReleaseOnceItLeftChangeControl(t *testi
 	}
 }
 
+// A version that was verified in steps is released again, without steps, and fails. The template still has the gate label, so that the pods
+// which come in place of those that are lost wait at a gate during the steps of the repair.
+func TestReconcileOpensGatesOfASupersededReleaseWithoutSteps(t *testing.T) {
+	for _, why := range []string{"VersionVerified", "BreakGlass"} {
+		t.Run(why, func(t *testing.T) {
+			objects := sleepOf(20, func(deployment *appsv1.Deployment) {
+				deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+				deployment.Annotations["altershield.defense.antgroup.com/paced"] = `{"release":3,"policy":"default/web","lever":"Gates"}`
+			})
+			objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+			record := recordAt(2, version, "Suspend", "PodsFailed")
+			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: why})
+			objects = append(objects, record, failedBatch(1), gatedPod("a", "running"), gatedPod("b", "gated"))
+			p := newPlane(t, append(objects, testkit.ControlledKind("deployments.apps", "Enforce")), nil)
+			p.reconcile()
+			NewWithT(t).Expect(p.running()).To(ConsistOf("a", "b"))
+		})
+	}
+}
+
 // The pod object of a node that doesn't answer stays until somebody removes the node: nothing else would replace it.
 func TestReconcileOpensAGateInPlaceOfAPodThatIsLostWithItsNode(t *testing.T) {
 	g := NewWithT(t)
