@@ -109,7 +109,7 @@ func (r *Reconciler) ofFreeze(ctx context.Context, object client.Object) []recon
 		in = ""
 	}
 	return r.list(ctx, in, func(record *appv1alpha1.ChangeWorkload) bool {
-		return decide.IsInProgress(record) || decide.IsFrozen(record)
+		return decide.MayFreeze(record) || decide.IsFrozen(record)
 	})
 }
 

@@ -285,13 +285,14 @@ func TestThawEnded(t *testing.T) {
 func TestOfFreezeMapsItToReleasesThatItMayConcern(t *testing.T) {
 	under, elsewhere := recordAt(2, version, "Running", "Verifying"), recordAt(2, version, "Running", "Verifying")
 	elsewhere.Namespace = "shop"
+	const failed = "6a8ff823a5011291b0f02a1d83c2222d"
 	objects := append(sleepOf(1), under, elsewhere, parkedRecord("frozen", "default/lock", "True", "ChangeFreeze", "Frozen"),
-		recordAt(1, older, "Success", "AllPodsPassed"))
+		recordAt(1, older, "Success", "AllPodsPassed"), recordAt(2, failed, "Suspend", "PodsFailed"))
 	p := newPlane(t, objects, nil)
 	for namespace, names := range map[string][]string{
-		"default":                    {"default/frozen", "default/sleep--x--" + version},
+		"default":                    {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed},
 		"shop":                       {"shop/sleep--x--" + version},
-		"altershieldoperator-system": {"default/frozen", "default/sleep--x--" + version, "shop/sleep--x--" + version},
+		"altershieldoperator-system": {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed, "shop/sleep--x--" + version},
 	} {
 		t.Run(namespace, func(t *testing.T) {
 			var found []string

@@ -100,7 +100,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	if seen.Freeze.Pass != nil {
 		status.BreakGlass = seen.Freeze.Pass
 	}
-	frozen := awaitThaw(&status, seen)
+	frozen := awaitThaw(&status, seen, failed)
 	first, startFirst := false, seen.awaitsStartFirst(&status)
 	switch {
 	case frozen:
@@ -192,7 +192,7 @@ func (d *Decision) lookAgain(
 		d.lookIn(thawWait(status, now))
 		return
 	}
-	if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
+	if next := seen.Freeze.NextHold; !next.IsZero() && (IsInProgress(workload) || MayFreeze(workload) && seen.mayPause()) {
 		d.lookIn(leastWait(next.Sub(now)))
 	}
 	if isPaced(status) && seen.isToFreeze(status, workload) { // it isn't parked, as nothing is left to pause

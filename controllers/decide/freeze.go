@@ -139,8 +139,13 @@ func IsFrozen(workload *appv1alpha1.ChangeWorkload) bool {
 	return isFrozen(&workload.Status) && isObserved(workload)
 }
 
+// MayFreeze reports whether a freeze that begins may hold a release: one that is in progress, or that failed and may go on all the same.
+func MayFreeze(workload *appv1alpha1.ChangeWorkload) bool {
+	return IsInProgress(workload) || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
+}
+
 // awaitThaw sets whether the release waits for the end of a freeze, and until when at most.
-func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (waits bool) {
+func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation, failed bool) (waits bool) {
 	parked := seen.Freeze.Parked
 	if parked == nil && !isFrozen(status) {
 		return false
@@ -148,7 +153,7 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 	if isFrozen(status) && !seen.Current && !seen.Superseded { // the cache shows an earlier release
 		return true
 	}
-	reason, message := endOfFreeze(parked, seen)
+	reason, message := endOfFreeze(parked, seen, failed)
 	switch inForce := seen.Freeze.InForce; {
 	case reason != "":
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionFalse, reason, message)
@@ -189,7 +194,7 @@ func thawWait(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) time.Dura
 func leastWait(wait time.Duration) time.Duration { return max(wait, time.Second) }
 
 // endOfFreeze returns why a release doesn't wait for the end of a freeze any more, empty while it does.
-func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message string) {
+func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation, failed bool) (reason, message string) {
 	switch {
 	case !seen.Current:
 		return appv1alpha1.ReasonSuperseded, "the " + seen.Kind + " has moved on to another release"
@@ -201,6 +206,8 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
 	case seen.Freeze.InForce != nil || seen.Freeze.Ahead >= max(parked.Concurrent, 1):
 		return "", ""
+	case seen.Hold == Held && seen.staysPaused(failed) != "":
+		return appv1alpha1.ReasonThawed, seen.Freeze.end() + "; the rollout stays paused, as " + seen.staysPaused(failed)
 	case seen.Hold.IsHeld():
 		return appv1alpha1.ReasonThawed, seen.Freeze.end() + ": the rollout goes on"
 	}

@@ -112,7 +112,15 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 		{"under the pause of a step", frozen, see(5, parkedBy(nil), hold("step"), paused), "False Thawed",
 			"the freeze has ended: the rollout goes on", "Unknown Verifying", false, false, true, 0},
 		{"held if a pod fails meanwhile", frozen, see(5, parkedBy(nil), failed), "False Thawed",
-			"the freeze has ended: the rollout goes on", "False PodsFailed", false, false, true, 0},
+			"the freeze has ended; the rollout stays paused, as the release failed", "False PodsFailed", false, false, true, 0},
+		{"not held if a pod fails meanwhile while blocking is off", frozen, see(5, parkedBy(nil), failed, blockingOff), "False Thawed",
+			"the freeze has ended: the rollout goes on", "False PodsFailed", true, false, true, 0},
+		{"held if a pod fails on its first nodes", frozen, see(5, parkedBy(nil), failed, blockingOff, firstOn()), "False Thawed",
+			"the freeze has ended; the rollout stays paused, as the release failed", "False PodsFailed", false, false, true, 0},
+		{"held if a user parks it meanwhile", frozen, see(5, parkedBy(nil), failed, blockingOff, parked("Requested")), "False Thawed",
+			"the freeze has ended; the rollout stays paused, as the release is parked", "False PodsFailed", false, false, true, 0},
+		{"held if it is parked by itself meanwhile", frozen, see(5, parkedBy(nil), failed, blockingOff, parked("PodsFailed")), "False Thawed",
+			"the freeze has ended; the rollout stays paused, as the release is parked", "False PodsFailed", false, false, true, 0},
 		{"not if no freeze parked it", stored("Running", "Unknown", "Verifying"), see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })),
 			"", "", "Unknown Verifying", false, false, false, 0},
 	} {
@@ -131,7 +139,7 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			g.Expect(decision.Resume).To(Equal(row.resume), "resume")
 			g.Expect(decision.Unhold).To(Equal(row.unhold), "unhold")
 			g.Expect(decision.Thaw).To(Equal(row.thaw), "thaw")
-			g.Expect(decision.Pause).To(BeFalse())
+			g.Expect(decision.Pause).To(Equal(row.seen.First != nil && row.thaw), "a failure on the first nodes is marked as one")
 			if row.wait > 0 {
 				g.Expect(decision.Wait).To(Equal(row.wait))
 				g.Expect(decision.Status.Frozen).To(Equal(&appv1alpha1.FrozenRelease{By: "ops/friday", Until: &metav1.Time{Time: now.Add(row.wait)}}))
@@ -180,6 +188,7 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 		seen.Freeze.InForce.Holds = true
 	}
 	before := stored("Running", "Unknown", "Verifying")
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error")))
 	for _, row := range []struct {
 		name   string
 		before workloadOption
@@ -197,6 +206,12 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 		{"not one that passed by a BreakGlass", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour))), false, false},
 		{"one that passed something else by a BreakGlass", before, see(5, rolling, holds, passedAt(now.Add(-time.Hour), "Suspension", "Approval")), true, false},
 		{"one that passed by a BreakGlass before it", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour-time.Second))), true, false},
+		{name: "one that failed while blocking is off", before: before, seen: see(5, rolling, holds, failed, blockingOff), pause: true},
+		{name: "one that failed just now", before: before, seen: see(5, rolling, holds, failed), pause: true},
+		{name: "one that failed in steps", before: before, seen: see(5, rolling, holds, failed, blockingOff, inSteps("Gates"), paused, hold("step")), pause: true},
+		{"not one that is held as it failed", before, see(5, rolling, holds, failed, suspended, hold("held")), false, false},
+		{"not one that failed and that a user resumed", before, see(5, rolling, holds, failed, suspended, hold("overridden")), false, false},
+		{"not one that failed and whose pods are all new", before, see(5, holds, failed, blockingOff), false, false},
 		{"not one that is only observed", before, see(5, rolling, holds, func(seen *decide.Observation) { seen.Observed = true }), false, false},
 		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false, false},
 		{"not one that is rolled out already", before, see(5, holds), false, false},
@@ -294,9 +309,23 @@ func TestDecideWaitsForOthersThatTheLastFreezeParked(t *testing.T) {
 }
 
 func TestDecideLooksAgainWhenAFreezeBegins(t *testing.T) {
-	decision := decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour))),
-		see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now.Add(7 * time.Second) })), now)
-	NewWithT(t).Expect(decision.Wait).To(Equal(7 * time.Second))
+	g, going := NewWithT(t), newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour)))
+	next := withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now.Add(7 * time.Second) })
+	g.Expect(decide.Decide(going, see(5, rolling, next), now).Wait).To(Equal(7 * time.Second))
+
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error")))
+	g.Expect(decide.Decide(going, see(5, rolling, next, failed, blockingOff), now).Wait).To(Equal(7*time.Second), "one that fails now")
+	stopped := newWorkload(stored("Suspend", "False", "PodsFailed"), deadline(now.Add(time.Hour)))
+	g.Expect(decide.Decide(stopped, see(5, rolling, next, failed, blockingOff), now).Wait).To(Equal(7*time.Second), "one that failed and goes on")
+	g.Expect(decide.Decide(stopped, see(5, rolling, next, failed, suspended, hold("held")), now).Wait).NotTo(Equal(7*time.Second), "one that is held")
+}
+
+// While it is frozen, the webhook doesn't let it be resumed.
+func TestDecideExplainsAFailedReleaseThatIsFrozen(t *testing.T) {
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error")))
+	decision := decide.Decide(newWorkload(frozen), see(5, parkedBy(friday()), failed, suspended), now)
+	NewWithT(t).Expect(messageOf(decision.Status.Conditions, "Suspended")).To(Equal("further releases of the Deployment are denied until a repair or a " +
+		"verified version succeeds; its rollout is frozen: see the condition Frozen"))
 }
 
 func TestAheadOf(t *testing.T) {

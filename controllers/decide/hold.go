@@ -84,25 +84,25 @@ func isHeldForStep(workload metav1.Object, release int64) bool {
 	return paced != nil && (paced.Lever != appv1alpha1.LeverGates || paced.Rests)
 }
 
-// hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
+// hold pauses the rollout of a failed or parked release, or of one that a freeze holds, whether it failed or not, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
 // is not the one that failed. The rollout of a release that waits, for its first nodes or the end of a freeze, stays paused, until the status
 // shows why it goes on. The schedule of a release that is tried is paused from the start of the trial until it is verified.
 func (d *Decision) hold(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits, rests bool,
 ) {
-	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
-	fails := (failed || asked) && seen.OptedIn
+	fails := (failed || seen.isToPark()) && seen.OptedIn
+	freezes := seen.isToFreeze(status, workload)
 	switch {
 	case !seen.Current:
-	case fails:
-		d.holdFailed(seen, asked, waits)
+	case fails && (!freezes || !seen.mayPause()):
+		d.holdFailed(seen, failed, waits)
 	case seen.isOnTrial(status):
 		d.Pause = seen.mayPause()
 		d.Override = seen.Hold == Resumed
 	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
-	case seen.isToFreeze(status, workload):
+	case freezes:
 		d.holdFrozen(workload, seen)
 	case seen.Pace.Mark != nil:
 		d.holdPaced(workload, seen, rests, waits)
@@ -112,12 +112,30 @@ func (d *Decision) hold(
 	d.unpace(workload, seen, waits || fails && seen.Hold == Held)
 }
 
-// holdFailed also marks the pause for the first nodes as that of a failure once the stored status shows it, so that a user may end it.
-func (d *Decision) holdFailed(seen Observation, asked, waits bool) {
+// holdFailed also marks the pause for the first nodes as that of a failure once the stored status shows it, so that a user may end it. The pause
+// for a freeze ends with that, unless the failure holds the rollout as well.
+func (d *Decision) holdFailed(seen Observation, failed, waits bool) {
 	failedFirst := seen.First != nil && seen.Hold == Held && !waits
-	d.Pause = (seen.Blocking || asked) && seen.mayPause() || failedFirst
+	d.Pause = (seen.Blocking || seen.isToPark()) && seen.mayPause() || failedFirst
 	d.Override = seen.Hold == Resumed
-	d.Resume = seen.Hold == Held && seen.isFreeTrial()
+	wasFrozen := seen.Freeze.Parked != nil && !waits && seen.staysPaused(failed) == ""
+	d.Resume = seen.Hold == Held && (seen.isFreeTrial() || wasFrozen)
+}
+
+// isToPark reports whether a user wants this release to be parked.
+func (o *Observation) isToPark() bool {
+	return o.Parked != nil && o.Parked.Reason == appv1alpha1.RollbackRequested
+}
+
+// staysPaused returns why a rollout stays paused at the end of a freeze, empty if it doesn't.
+func (o *Observation) staysPaused(failed bool) string {
+	switch {
+	case o.isToPark() || failed && o.Parked != nil:
+		return "the release is parked"
+	case failed && (o.Blocking || o.First != nil):
+		return "the release failed"
+	}
+	return ""
 }
 
 func (d *Decision) holdFrozen(workload *appv1alpha1.ChangeWorkload, seen Observation) {

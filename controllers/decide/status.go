@@ -60,7 +60,11 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, reas
 		if seen.isOnce() {
 			message = "a " + seen.Kind + " with the same pod template is suspended at its creation"
 		}
-		if seen.Hold == Held {
+		switch {
+		case seen.Hold != Held:
+		case isFrozen(status): // it can't be resumed
+			message += "; its rollout is frozen: see the condition Frozen"
+		default:
 			message += "; its rollout is paused: " + seen.Resume + " to continue it anyway"
 		}
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, reason, message)
