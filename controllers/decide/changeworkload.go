@@ -348,7 +348,7 @@ func (o *Observation) describeWait(status *appv1alpha1.ChangeWorkloadStatus, wor
 	case left == appv1alpha1.ReasonAwaitingCheck:
 		setVerified(status, metav1.ConditionUnknown, left,
 			"every desired pod finished and passed; the release waits for "+awaitedCheck(status, appv1alpha1.PhaseAfter))
-	case o.Paused && !o.Hold.IsHeld(): // the operator ends its own pause now
+	case o.isPausedByUser(): // the operator ends its own pause now
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(o.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", o.Kind, o.Resume))
 	case left == appv1alpha1.ReasonAwaitingOrder:

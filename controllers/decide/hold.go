@@ -149,6 +149,9 @@ func (d *Decision) letRoll(seen Observation, waits bool) {
 	d.Unhold = seen.resumesElse() && !waits
 }
 
+// isPausedByUser reports whether the rollout is paused, and not by the operator.
+func (o *Observation) isPausedByUser() bool { return o.Paused && !o.Hold.IsHeld() }
+
 // mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, except for a step, and its
 // template passed the webhooks.
 func (o *Observation) mayPause() bool {

@@ -214,7 +214,7 @@ func (p *pacing) aim() {
 
 func (p *pacing) steps() []appv1alpha1.ReleaseStep { return p.seen.Pace.steps() }
 
-// fail waits at the step, and asks once for what the ReleasePolicy has for a release that fails.
+// fail waits at the step, and asks once for what the ReleasePolicy has for a release that fails, after the end of a user's pause.
 func (p *pacing) fail() {
 	p.SoakUntil, p.Deadline = nil, nil
 	failure := Failures(p.tally.failed)
@@ -223,8 +223,12 @@ func (p *pacing) fail() {
 	}
 	message := p.describe() + ": no further pods come: " + failure
 	if onFail := p.seen.Pace.Policy.Spec.OnFail; onFail == appv1alpha1.OnFailPark || onFail == appv1alpha1.OnFailUndo {
-		p.askFor(onFail)
 		message += fmt.Sprintf("; onFail is %s", onFail)
+		if p.seen.isPausedByUser() { // the request would be dropped, or met although the verdict was withdrawn before the pause ends
+			message += fmt.Sprintf(", once the %s isn't paused any more: %s", p.seen.Kind, p.seen.Resume)
+		} else {
+			p.askFor(onFail)
+		}
 	}
 	p.wait(appv1alpha1.ReasonStepFailed, message)
 }

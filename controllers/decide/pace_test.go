@@ -543,6 +543,23 @@ func TestDecidePaceFailure(t *testing.T) {
 	}
 }
 
+// The rollback controller drops requests for a workload that a user has paused.
+func TestDecidePaceFailureAsksAfterTheEndOfAPause(t *testing.T) {
+	g := NewWithT(t)
+	s := &story{t: t, workload: newWorkload(atStep(1, 1, "StepRunning")), now: now,
+		seen: see(20, inSteps("Gates", onFail("Undo")), failed(1, 1, "sleep-1"), paused)}
+	g.Expect(s.decide().Ask).To(BeEmpty())
+	g.Expect(messageOf(s.workload.Status.Conditions, "Paced")).To(HaveSuffix(
+		"; onFail is Undo, once the Deployment isn't paused any more: run kubectl rollout resume"))
+	g.Expect(s.decide().Ask).To(BeEmpty())
+	s.seen.Paused = false
+	g.Expect(string(s.decide().Ask)).To(Equal("Undo"))
+	g.Expect(messageOf(s.workload.Status.Conditions, "Paced")).To(HaveSuffix("; onFail is Undo"))
+	s.seen.Paused, s.seen.Hold = true, "held"
+	g.Expect(s.decide().Ask).To(BeEmpty())
+	g.Expect(messageOf(s.workload.Status.Conditions, "Paced")).To(HaveSuffix("; onFail is Undo"))
+}
+
 func TestDecidePaceEnds(t *testing.T) {
 	at := atStep(2, 5, "StepRunning")
 	gone := withPace(func(pace *decide.Pace) { pace.Policy = nil })

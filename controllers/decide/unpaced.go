@@ -117,7 +117,7 @@ func (o *Observation) isOnHold(
 		return "the pod template was changed without the admission webhooks"
 	case o.Desired == 0:
 		return o.noPods()
-	case o.Paused && !o.Hold.IsHeld():
+	case o.isPausedByUser():
 		return fmt.Sprintf("the %s is paused: %s", o.Kind, o.Resume)
 	case o.isToFreeze(status, workload):
 		return "the release is frozen: " + o.Freeze.InForce.Sentence()
