@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -84,20 +85,35 @@ func (p Past) mayHaveRun(version string) bool {
 	return version == "" || IsVerified(p.Workloads, version) || p.failed(version)
 }
 
-// isPartial reports whether a version was superseded before its last step began. Its first pods may be ready, but nobody let it go to all of them.
+// isPartial reports whether a version was superseded before its last step began, or while it waited for the end of a freeze or for its first nodes. Its
+// first pods may be ready, but nobody let it go to all of them.
 func (p Past) isPartial(version string) bool {
 	if IsVerified(p.Workloads, version) {
 		return false
 	}
 	return slices.ContainsFunc(p.Workloads, func(workload appv1alpha1.ChangeWorkload) bool {
-		paced := StoredPace(&workload)
-		return workload.Spec.Reversion == version && paced != nil && workload.Status.Pace != nil && workload.Status.Pace.Next != "" &&
-			(paced.Status == metav1.ConditionTrue || paced.Reason == appv1alpha1.ReasonSuperseded)
+		if workload.Spec.Reversion != version || !isObserved(&workload) {
+			return false
+		}
+		hasSteps := workload.Status.Pace != nil && workload.Status.Pace.Next != ""
+		return hasSteps && waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionPaced) ||
+			waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionFrozen) ||
+			waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionFirstNodes)
 	})
 }
 
+// waitedUntilSuperseded reports whether a release waited for something until the next one. Its status may not show the end yet.
+func waitedUntilSuperseded(status *appv1alpha1.ChangeWorkloadStatus, kind string) bool {
+	waits := metav1.ConditionTrue
+	if kind == appv1alpha1.ConditionFirstNodes {
+		waits = metav1.ConditionUnknown
+	}
+	condition := meta.FindStatusCondition(status.Conditions, kind)
+	return condition != nil && (condition.Status == waits || condition.Reason == appv1alpha1.ReasonSuperseded)
+}
+
 // HealthyOlder returns the newest healthy revision that is older than that of the release. It takes one whose version failed its check
-// only where there is no other, and never one whose version is refused, which had further steps, or which is only presumed to be healthy although
+// only where there is no other, and never one whose version is refused, which nobody let go to all pods, or which is only presumed to be healthy although
 // its version has never run. It returns nil where there is none, and where the release has no revision of its own.
 func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	current, unseen := StampedRevision(revisions, p.Release.Version)

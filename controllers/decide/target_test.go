@@ -101,6 +101,15 @@ func midSteps(paced metav1.ConditionStatus, reason, next string) workloadOption 
 	}
 }
 
+// waitedFor is a superseded release with a condition of what it waited for.
+func waitedFor(kind string, status metav1.ConditionStatus, reason string) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		stored("Running", "Unknown", "Superseded")(workload)
+		workload.Status.Frozen = &appv1alpha1.FrozenRelease{By: "ops/friday"}
+		workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason})
+	}
+}
+
 func TestHealthyOlder(t *testing.T) {
 	known := func(standing workloadOption) decide.Past {
 		return decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, standing)}}
@@ -136,6 +145,13 @@ func TestHealthyOlder(t *testing.T) {
 		{"not one that was superseded in the middle of its steps: nobody let it go to all pods", []decide.Revision{running("a", 6)},
 			known(midSteps("False", "Superseded", "50%")), 0},
 		{"one that was superseded in its last step", []decide.Revision{running("a", 6)}, known(midSteps("False", "Superseded", "")), 6},
+		{"not one that a freeze held until it was superseded", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "False", "Superseded")), 0},
+		{"not one that a freeze holds, by a cache that is behind", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "True", "ChangeFreeze")), 0},
+		{"one that went on after a freeze", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "False", "Thawed")), 6},
+		{"not one that was superseded on its first nodes", []decide.Revision{running("a", 6)}, known(waitedFor("FirstNodes", "False", "Superseded")), 0},
+		{"not one that waits for its first nodes, by a cache that is behind", []decide.Revision{running("a", 6)}, known(waitedFor("FirstNodes", "Unknown", "Verifying")), 0},
+		{"one that went on to all nodes", []decide.Revision{running("a", 6)}, known(waitedFor("FirstNodes", "True", "AllPodsPassed")), 6},
+		{"an older one instead", []decide.Revision{running("a", 6), running("c", 5)}, known(waitedFor("Frozen", "False", "Superseded")), 5},
 		{"one that left its steps", []decide.Revision{running("a", 6)}, known(midSteps("False", "Resumed", "50%")), 6},
 		{"not one of the same version, which pods without a gate had", []decide.Revision{running("a", 5), sameTemplate(running("b", 6))}, decide.Past{}, 5},
 		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
