@@ -95,9 +95,10 @@ func (p *Pace) gatedFrom(known *int32) *int32 {
 // hasSteps reports whether a ReleasePolicy with steps concerns the workload.
 func (p *Pace) hasSteps() bool { return p.Policy != nil && len(p.Policy.Spec.Steps) > 0 }
 
-// policyUntil returns until when a release waits for a ReleasePolicy with steps, nil if there is one.
-func (p *Pace) policyUntil(stored *metav1.Time, now time.Time) *metav1.Time {
-	if p.hasSteps() {
+// policyUntil returns until when a release waits for a ReleasePolicy with steps, nil if there is one. The time begins once the release isn't frozen any
+// more: what is gone meanwhile may be back by then.
+func (p *Pace) policyUntil(stored *metav1.Time, frozen bool, now time.Time) *metav1.Time {
+	if frozen || p.hasSteps() {
 		return nil
 	}
 	return noLater(stored, afterWindow(now, PolicyWait))
@@ -158,15 +159,20 @@ func (d *Decision) awaitPace(
 		status.Pace.Policy, status.Pace.Lever = mark.Policy, mark.Lever
 		status.Pace.GatedFrom = seen.Pace.gatedFrom(status.Pace.GatedFrom)
 	}
-	status.Pace.PolicyUntil = seen.Pace.policyUntil(status.Pace.PolicyUntil, now)
+	frozen := isFrozen(status) || seen.isToFreeze(status, workload)
+	status.Pace.PolicyUntil = seen.Pace.policyUntil(status.Pace.PolicyUntil, frozen, now)
 	pace := pacing{ReleasePace: status.Pace, status: status, workload: workload, tally: tally, seen: &seen, now: now}
-	reason, message := seen.endOfPace(status, now)
+	reason, message := seen.endOfPace(status, frozen, now)
 	switch {
 	case reason != "":
 		pace.end(reason, message)
-	case pace.PolicyUntil != nil:
+	case !seen.Pace.hasSteps():
 		pace.Deadline, pace.Target, pace.Desired = nil, min(pace.Target, max(seen.Desired, 1)), min(pace.basis(), seen.Desired)
-		pace.wait(appv1alpha1.ReasonPaceOnHold, seen.awaitedPolicy(status))
+		message := seen.awaitedPolicy(status)
+		if frozen {
+			message = fmt.Sprintf("%s; %s: the release goes on to all pods unless one is back by %s after the freeze", onHold, seen.noPolicy(), PolicyWait)
+		}
+		pace.wait(appv1alpha1.ReasonPaceOnHold, message)
 	default:
 		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
 		pace.meetGoOn()
@@ -191,7 +197,7 @@ func (d *Decision) leaveSuperseded(status *appv1alpha1.ChangeWorkloadStatus, kno
 	if known.Reason != appv1alpha1.ReasonSuperseded || seen.OptedIn {
 		return
 	}
-	reason, message := seen.endOfPace(status, now)
+	reason, message := seen.endOfPace(status, false, now)
 	setCondition(status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
 	d.moved = true
 }

@@ -575,6 +575,8 @@ func TestDecidePaceEnds(t *testing.T) {
 			"False PolicyRemoved", "no ReleasePolicy with steps selects the Deployment any more", 2, 0},
 		{"with its lever", at, see(20, inSteps("Gates"), withPace(func(pace *decide.Pace) { pace.Obstacle = "no gates are installed" })),
 			"False NoLever", "no gates are installed: the rollout goes on to all pods", 2, 0},
+		{"with its lever, but not while it is frozen", at, see(20, inSteps("Gates"), parkedBy(friday()), withPace(func(pace *decide.Pace) { pace.Obstacle = "no gates are installed" })),
+			"True OnHold", "the release is frozen: see the condition Frozen", 2, time.Hour},
 		{"with its mark", at, see(20), "False Resumed", "the annotation altershield.defense.antgroup.com/paced was removed", 2, 0},
 		{"if a user resumes it after a failure", at, see(20, inSteps("Gates"), hold("resumed"), failed(1, 1, "sleep-1")), "False Resumed", "a user resumed the rollout", 2, 0},
 		{"if a user has resumed it after a failure", at, see(20, inSteps("Gates"), hold("overridden")), "False Resumed", "a user resumed the rollout", 2, 0},
@@ -603,7 +605,8 @@ func TestDecideWaitsForAPolicyThatIsGone(t *testing.T) {
 		{"before its first step is stored", stored("Running", "Unknown", "Verifying"), see(20, inSteps("Gates"), gone), "True OnHold", until("2026-11-21T10:00:30Z"), 0, 30 * time.Second},
 		{"with steps", at, see(20, inSteps("Gates", func(spec *appv1alpha1.ReleasePolicySpec) { spec.Steps = nil })), "True OnHold", until("2026-11-21T10:00:30Z"), 2, 30 * time.Second},
 		{"for no longer", atStep(2, 5, "OnHold", policyUntil(now.Add(time.Second))), see(20, inSteps("Gates"), gone), "True OnHold", until("2026-11-21T10:00:01Z"), 2, time.Second},
-		{"during a freeze, too", at, see(20, inSteps("Gates"), gone, parkedBy(friday())), "True OnHold", until("2026-11-21T10:00:30Z"), 2, 30 * time.Second},
+		{"during a freeze until its end", at, see(20, inSteps("Gates"), gone, parkedBy(friday())), "True OnHold", "the release is frozen: see the condition Frozen; " +
+			"no ReleasePolicy with steps selects the Deployment any more: the release goes on to all pods unless one is back by 30s after the freeze", 2, time.Hour},
 	})
 	for _, lever := range []appv1alpha1.Lever{"Gates", "Partition", "Nodes"} {
 		t.Run("and goes on with it: "+string(lever), func(t *testing.T) {
@@ -633,6 +636,31 @@ func TestDecideWaitsForAPolicyThatIsGone(t *testing.T) {
 			g.Expect(s.workload.Status.Pace.PolicyUntil).To(BeNil())
 		})
 	}
+	t.Run("during a freeze for as long as that", func(t *testing.T) {
+		g := NewWithT(t)
+		s := &story{t: t, workload: newWorkload(atStep(2, 5, "OnHold", policyUntil(now.Add(10*time.Second)))), seen: see(20, inSteps("Gates"), gone, parkedBy(friday())), now: now}
+		for range 3 {
+			s.decide()
+			g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("True OnHold"))
+			g.Expect(s.workload.Status.Pace.PolicyUntil).To(BeNil())
+			s.now = s.now.Add(29 * time.Minute)
+		}
+		parkedBy(nil)(&s.seen)
+		s.decide()
+		g.Expect(messageOf(s.workload.Status.Conditions, "Paced")).To(Equal(until("2026-11-21T11:27:30Z")))
+		s.now = s.now.Add(30 * time.Second)
+		s.decide()
+		g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal("False PolicyRemoved"))
+	})
+	t.Run("while a freeze that has nothing to pause is on", func(t *testing.T) {
+		g := NewWithT(t)
+		decision := decide.Decide(newWorkload(atStep(2, 5, "OnHold", policyUntil(now))), see(20, inSteps("Gates"), gone, withFreeze(func(freeze *decide.Freeze) {
+			freeze.InForce = friday()
+			freeze.InForce.Holds = true
+		})), now)
+		g.Expect(conditionOf(decision.Status, "Paced")).To(Equal("True OnHold"))
+		g.Expect(decision.Unpace).To(BeFalse())
+	})
 	t.Run("with fewer pods if it is scaled down", func(t *testing.T) {
 		decision := decide.Decide(newWorkload(at), see(3, inSteps("Gates"), gone), now)
 		NewWithT(t).Expect(decision.Status.Pace.Target).To(BeEquivalentTo(3))

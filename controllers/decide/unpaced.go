@@ -58,8 +58,9 @@ func passedPace(pass *appv1alpha1.BreakGlassPass) string {
 	return fmt.Sprintf("%s rolled the release out at once by BreakGlass %s", pass.User, pass.Name)
 }
 
-// endOfPace returns why a release isn't rolled out in steps any more, empty while it is.
-func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) (reason, message string) {
+// endOfPace returns why a release isn't rolled out in steps any more, empty while it is. While it is frozen, nothing comes that its policy or its lever
+// would have to hold back.
+func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus, frozen bool, now time.Time) (reason, message string) {
 	mark := o.Pace.Mark
 	switch {
 	case !o.OptedIn:
@@ -76,7 +77,7 @@ func (o *Observation) endOfPace(status *appv1alpha1.ChangeWorkloadStatus, now ti
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
 	case status.Pace.PolicyUntil != nil && !now.Before(status.Pace.PolicyUntil.Time):
 		return appv1alpha1.ReasonPolicyRemoved, o.noPolicy()
-	case o.Pace.Obstacle != "":
+	case o.Pace.Obstacle != "" && !frozen:
 		return appv1alpha1.ReasonNoLever, o.Pace.Obstacle + ": the rollout goes on to all pods"
 	}
 	return "", ""

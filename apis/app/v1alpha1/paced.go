@@ -184,7 +184,7 @@ type ReleasePace struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// policyUntil is until when the release waits for a ReleasePolicy with steps, as none selects its workload any more; absent while one does.
+	// policyUntil is until when the release waits for a ReleasePolicy with steps, as none selects its workload any more; absent while one does, or it is frozen.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
