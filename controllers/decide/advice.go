@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -62,7 +63,26 @@ func suspendedUntil(present *appv1alpha1.ChangeWorkload) string {
 	}, verified.Reason) {
 		return fmt.Sprintf("release %s is not checked: %s; the suspension is lifted when a release succeeds", present.Spec.Reversion, verified.Message)
 	}
-	return fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", present.Spec.Reversion)
+	state := "is being checked"
+	if verified != nil && isObserved(present) && verified.Status == metav1.ConditionUnknown && verified.Reason != appv1alpha1.ReasonVerifying {
+		state = "isn't verified yet: " + Explanation(present.Status.Conditions, verified)
+	}
+	return fmt.Sprintf("release %s %s; the suspension is lifted when it succeeds", present.Spec.Reversion, state)
+}
+
+// Explanation returns the message of the condition Verified, or of the condition that it refers to.
+func Explanation(conditions []metav1.Condition, verified *metav1.Condition) string {
+	for _, other := range []string{
+		appv1alpha1.ConditionParked, appv1alpha1.ConditionFrozen, appv1alpha1.ConditionFirstNodes, appv1alpha1.ConditionPaced,
+	} {
+		if other != verified.Reason {
+			continue
+		}
+		if found := meta.FindStatusCondition(conditions, other); found != nil {
+			return found.Message
+		}
+	}
+	return verified.Message
 }
 
 // maxWarned is how many checks that only warn are named to the author of the next release.

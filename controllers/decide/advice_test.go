@@ -21,6 +21,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -32,6 +33,15 @@ func TestDenialAdvice(t *testing.T) {
 		stored("Suspend", "False", "PodsFailed")(workload)
 		workload.Status.DefenseCheckFailPods = pods(2, 2)
 		workload.Status.DefenseCheckFailPods[0].Message = "find error"
+	}
+	waits := func(reason, kind, message string) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) {
+			stored("Running", "Unknown", reason)(workload)
+			if kind != "Verified" {
+				workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{Type: kind, Status: "True"})
+			}
+			workload.Status.Conditions[len(workload.Status.Conditions)-1].Message = message
+		}
 	}
 	success := stored("Success", "True", "AllPodsPassed")
 	seeSleep := "pod sleep-2 failed its check: find error (see: kubectl describe changeworkload -n default sleep--x--c6c45d23c098bdf181853a85b60b5d74)"
@@ -51,6 +61,21 @@ func TestDenialAdvice(t *testing.T) {
 			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"}},
 		{"has the repair that is being checked",
 			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Running", "Unknown", "Verifying"))}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is being checked; the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"has a repair that is frozen",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, waits("Frozen", "Frozen", "ChangeFreeze ops/friday is on until 2026-11-21T11:00:00Z"))}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d isn't verified yet: ChangeFreeze ops/friday is on until 2026-11-21T11:00:00Z; " +
+				"the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"has a repair that waits in its steps",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, waits("Paced", "Paced", "step 2 of 3 needs 1 approval (0 given)"))}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d isn't verified yet: step 2 of 3 needs 1 approval (0 given); " +
+				"the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"has a repair that a user has paused",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, waits("DeploymentPaused", "Verified", "the Deployment is paused: run kubectl rollout resume"))}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d isn't verified yet: the Deployment is paused: run kubectl rollout resume; " +
+				"the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"has a repair that was not observed yet, of a version with an earlier release",
+			[]appv1alpha1.ChangeWorkload{other(version, 2, failing), other(repair, 1, stored("Running", "Unknown", "Superseded"), release(3))}, repair,
 			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is being checked; the suspension is lifted when it succeeds", seeSleep, bypass}},
 		{"has a repair that is not checked",
 			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Failed", "Unknown", "OrderRefused"), func(workload *appv1alpha1.ChangeWorkload) {

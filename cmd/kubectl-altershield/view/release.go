@@ -175,7 +175,7 @@ func stateOf(record *appv1alpha1.ChangeWorkload) (state State, reason, why strin
 	if verified == nil {
 		return Pending, "", ""
 	}
-	return stateByReason(record, verified), verified.Reason, explanation(conditions, verified)
+	return stateByReason(record, verified), verified.Reason, decide.Explanation(conditions, verified)
 }
 
 func stateByReason(record *appv1alpha1.ChangeWorkload, verified *metav1.Condition) State {
@@ -209,21 +209,6 @@ func unchecked() []string {
 // waiting returns the reasons for which a release waits.
 func waiting() []string {
 	return []string{appv1alpha1.ReasonParked, appv1alpha1.ReasonFrozen, appv1alpha1.ReasonAwaitingRun, appv1alpha1.ReasonRunBlocked}
-}
-
-// explanation returns the message of the condition Verified, or of the condition that it refers to.
-func explanation(conditions []metav1.Condition, verified *metav1.Condition) string {
-	for _, other := range []string{
-		appv1alpha1.ConditionParked, appv1alpha1.ConditionFrozen, appv1alpha1.ConditionFirstNodes, appv1alpha1.ConditionPaced,
-	} {
-		if other != verified.Reason {
-			continue
-		}
-		if found := meta.FindStatusCondition(conditions, other); found != nil {
-			return found.Message
-		}
-	}
-	return verified.Message
 }
 
 func unixTime(seconds int64) *metav1.Time {
