@@ -85,8 +85,8 @@ func (p Past) mayHaveRun(version string) bool {
 	return version == "" || IsVerified(p.Workloads, version) || p.failed(version)
 }
 
-// isPartial reports whether a version was superseded before its last step began, or while it waited for the end of a freeze or for its first nodes. Its
-// first pods may be ready, but nobody let it go to all of them.
+// isPartial reports whether a version was superseded before its steps let it go to all pods, or while it waited for the end of a freeze or for its first
+// nodes. Its first pods may be ready, but nobody let it go to all of them.
 func (p Past) isPartial(version string) bool {
 	if IsVerified(p.Workloads, version) {
 		return false
@@ -95,11 +95,20 @@ func (p Past) isPartial(version string) bool {
 		if workload.Spec.Reversion != version || !isObserved(&workload) {
 			return false
 		}
-		hasSteps := workload.Status.Pace != nil && workload.Status.Pace.Next != ""
-		return hasSteps && waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionPaced) ||
+		return isLetPartly(&workload.Status) ||
 			waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionFrozen) ||
 			waitedUntilSuperseded(&workload.Status, appv1alpha1.ConditionFirstNodes)
 	})
+}
+
+// isLetPartly reports whether a release was superseded before its steps let it go to all pods. Once the workload leaves change control after that, its
+// status shows that reason instead.
+func isLetPartly(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	if status.Pace == nil || status.Pace.Target >= status.Pace.Desired {
+		return false
+	}
+	paced := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionPaced)
+	return waitedUntilSuperseded(status, appv1alpha1.ConditionPaced) || paced != nil && paced.Reason == appv1alpha1.ReasonNotControlled
 }
 
 // waitedUntilSuperseded reports whether a release waited for something until the next one. Its status may not show the end yet.

@@ -90,11 +90,11 @@ func sameTemplate(revision decide.Revision) decide.Revision {
 	return revision
 }
 
-// midSteps is a release with the condition Paced and the step that would have been next.
-func midSteps(paced metav1.ConditionStatus, reason, next string) workloadOption {
+// midSteps is a release of four pods with the condition Paced and the target of its last step.
+func midSteps(paced metav1.ConditionStatus, reason string, target int32) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) {
 		stored("Running", "Unknown", "Superseded")(workload)
-		workload.Status.Pace = &appv1alpha1.ReleasePace{Step: 1, Target: 1, Next: next}
+		workload.Status.Pace = &appv1alpha1.ReleasePace{Step: 1, Target: target, Desired: 4}
 		workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{
 			Type: "Paced", Status: paced, Reason: reason, ObservedGeneration: workload.Generation,
 		})
@@ -141,10 +141,11 @@ func TestHealthyOlder(t *testing.T) {
 			known(stored("Success", "Unknown", "NoReplicas")), 0},
 		{"one with pods that are ready, although it was not verified", []decide.Revision{running("a", 6)}, known(stored("Running", "Unknown", "Superseded")), 6},
 		{"not one in the middle of its steps, although its first pods are ready", []decide.Revision{running("a", 6), running("z", 5)},
-			known(midSteps("True", "StepSoaking", "50%")), 5},
+			known(midSteps("True", "Soaking", 1)), 5},
 		{"not one that was superseded in the middle of its steps: nobody let it go to all pods", []decide.Revision{running("a", 6)},
-			known(midSteps("False", "Superseded", "50%")), 0},
-		{"one that was superseded in its last step", []decide.Revision{running("a", 6)}, known(midSteps("False", "Superseded", "")), 6},
+			known(midSteps("False", "Superseded", 1)), 0},
+		{"nor one that left change control after that", []decide.Revision{running("a", 6)}, known(midSteps("False", "NotControlled", 1)), 0},
+		{"one that was superseded when all its pods might come", []decide.Revision{running("a", 6)}, known(midSteps("False", "Superseded", 4)), 6},
 		{"not one that a freeze held until it was superseded", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "False", "Superseded")), 0},
 		{"not one that a freeze holds, by a cache that is behind", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "True", "ChangeFreeze")), 0},
 		{"one that went on after a freeze", []decide.Revision{running("a", 6)}, known(waitedFor("Frozen", "False", "Thawed")), 6},
@@ -152,7 +153,7 @@ func TestHealthyOlder(t *testing.T) {
 		{"not one that waits for its first nodes, by a cache that is behind", []decide.Revision{running("a", 6)}, known(waitedFor("FirstNodes", "Unknown", "Verifying")), 0},
 		{"one that went on to all nodes", []decide.Revision{running("a", 6)}, known(waitedFor("FirstNodes", "True", "AllPodsPassed")), 6},
 		{"an older one instead", []decide.Revision{running("a", 6), running("c", 5)}, known(waitedFor("Frozen", "False", "Superseded")), 5},
-		{"one that left its steps", []decide.Revision{running("a", 6)}, known(midSteps("False", "Resumed", "50%")), 6},
+		{"one that left its steps", []decide.Revision{running("a", 6)}, known(midSteps("False", "Resumed", 1)), 6},
 		{"not one of the same version, which pods without a gate had", []decide.Revision{running("a", 5), sameTemplate(running("b", 6))}, decide.Past{}, 5},
 		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
 	} {
@@ -166,6 +167,24 @@ func TestHealthyOlder(t *testing.T) {
 			NewWithT(t).Expect(found).To(HaveField("Number", row.found))
 		})
 	}
+}
+
+// The end of the steps clears some fields of their status.
+func TestHealthyOlderOfAReleaseThatWasDecidedInItsSteps(t *testing.T) {
+	g := NewWithT(t)
+	s := &story{t: t, workload: newWorkload(atStep(2, 5, "StepRunning")), now: now, seen: see(20, inSteps("Gates"))}
+	past := func() decide.Past {
+		before := *s.workload
+		before.Spec.Reversion, before.Spec.Release = "a", 1
+		return decide.Past{Release: decide.Release{Version: "b", Number: 2}, Workloads: []appv1alpha1.ChangeWorkload{before}}
+	}
+	revisions := []decide.Revision{broken("b", 7), running("a", 6)}
+	s.decide()
+	g.Expect(past().HealthyOlder(revisions, now)).To(BeNil())
+	s.seen = see(20, moved, later)
+	s.decide()
+	g.Expect(s.workload.Status.Conditions).To(ContainElement(And(HaveField("Type", "Paced"), HaveField("Reason", "Superseded"))))
+	g.Expect(past().HealthyOlder(revisions, now)).To(BeNil())
 }
 
 func TestHealthyOlderFindsARunOfTheSameSecond(t *testing.T) {
