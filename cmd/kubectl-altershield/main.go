@@ -27,6 +27,8 @@ import (
 	"syscall"
 	"time"
 
+	_ "time/tzdata" // Windows has no time zones that Go reads, and small images have none
+
 	"github.com/go-logr/logr"
 	"golang.org/x/term"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // lets a kubeconfig use any login method
