@@ -44,13 +44,19 @@ type Past struct {
 	Ended time.Time
 }
 
-// Find returns a release of a workload from the records of its namespace, with the times of terms.
+// Find returns a release of a workload from the records of its namespace, with the times of terms. Observed releases are counted separately: if
+// two have the number, the newer one is meant.
 func Find(
 	records []appv1alpha1.ChangeWorkload, kind schema.GroupKind, name string, release int64, terms *appv1alpha1.VerificationTerms, now time.Time,
 ) (Past, error) {
 	own := slices.DeleteFunc(slices.Clone(records), func(record appv1alpha1.ChangeWorkload) bool { return !isOf(&record, kind, name) })
-	slices.SortFunc(own, func(a, b appv1alpha1.ChangeWorkload) int { return cmp.Compare(a.Spec.Release, b.Spec.Release) })
-	at := slices.IndexFunc(own, func(record appv1alpha1.ChangeWorkload) bool { return record.Spec.Release == release })
+	slices.SortFunc(own, func(a, b appv1alpha1.ChangeWorkload) int {
+		return cmp.Or(cmp.Compare(a.Spec.CreateTimeUnix, b.Spec.CreateTimeUnix), cmp.Compare(a.Spec.Release, b.Spec.Release))
+	})
+	at := len(own) - 1
+	for at >= 0 && own[at].Spec.Release != release {
+		at--
+	}
 	if at < 0 {
 		var known []int64
 		for i := range own {

@@ -67,6 +67,12 @@ func TestFind(t *testing.T) {
 	next := func(seconds int) appv1alpha1.ChangeWorkload {
 		return record(5, "Success", func(record *appv1alpha1.ChangeWorkload) { record.Spec.CreateTimeUnix = at(seconds).Unix() })
 	}
+	observed := func(release int64, seconds int) appv1alpha1.ChangeWorkload {
+		return record(release, "Success", func(record *appv1alpha1.ChangeWorkload) {
+			record.Spec.Observed, record.Spec.CreateTimeUnix = true, at(seconds).Unix()
+			record.Status.DefenseCheckPassPods[0].UID = "observed"
+		})
+	}
 	pods := func(edit func(*appv1alpha1.ChangeWorkloadStatus)) appv1alpha1.ChangeWorkload {
 		return record(3, "Success", func(record *appv1alpha1.ChangeWorkload) { edit(&record.Status) })
 	}
@@ -75,12 +81,18 @@ func TestFind(t *testing.T) {
 		ended         int
 		pods, problem string
 	}{
-		"a verified release":                 {[]appv1alpha1.ChangeWorkload{record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
-		"a suspended one":                    {[]appv1alpha1.ChangeWorkload{record(3, "Suspend", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
-		"one that is under way":              {[]appv1alpha1.ChangeWorkload{record(3, "Running", nil)}, 900, "web-7d4b9-x7k2p=1 +30s", ""},
-		"one before another one":             {[]appv1alpha1.ChangeWorkload{next(100), record(3, "Success", nil)}, 100, "web-7d4b9-x7k2p=1 +30s", ""},
-		"one that was never verified":        {[]appv1alpha1.ChangeWorkload{record(3, "Running", nil), next(100)}, 100, "web-7d4b9-x7k2p=1 +30s", ""},
-		"one before another one, much later": {[]appv1alpha1.ChangeWorkload{next(500), record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"a verified release":                      {[]appv1alpha1.ChangeWorkload{record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"a suspended one":                         {[]appv1alpha1.ChangeWorkload{record(3, "Suspend", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one that is under way":                   {[]appv1alpha1.ChangeWorkload{record(3, "Running", nil)}, 900, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one before another one":                  {[]appv1alpha1.ChangeWorkload{next(100), record(3, "Success", nil)}, 100, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one that was never verified":             {[]appv1alpha1.ChangeWorkload{record(3, "Running", nil), next(100)}, 100, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one before another one, much later":      {[]appv1alpha1.ChangeWorkload{next(500), record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one after observed ones":                 {[]appv1alpha1.ChangeWorkload{observed(7, -3600), record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one after an observed one of its number": {[]appv1alpha1.ChangeWorkload{observed(3, -3600), record(3, "Success", nil)}, 360, "web-7d4b9-x7k2p=1 +30s", ""},
+		"one before an observed one":              {[]appv1alpha1.ChangeWorkload{observed(1, 100), record(3, "Success", nil)}, 100, "web-7d4b9-x7k2p=1 +30s", ""},
+		"an observed one after one of its number": {[]appv1alpha1.ChangeWorkload{record(3, "Success", func(record *appv1alpha1.ChangeWorkload) {
+			record.Spec.CreateTimeUnix = at(-3600).Unix()
+		}), observed(3, 0)}, 360, "web-7d4b9-x7k2p=observed +30s", ""},
 		"one of a Deployment, from before v0.2": {[]appv1alpha1.ChangeWorkload{record(3, "Success", func(record *appv1alpha1.ChangeWorkload) {
 			record.Spec.WorkloadRef, record.Spec.AppName, record.Status.DefenseCheckPassPods[0].UID = nil, "web", ""
 		})}, 360, "web-7d4b9-x7k2p=web-7d4b9-x7k2p +30s", ""},
