@@ -50,6 +50,7 @@ func run() int {
 	ctrllog.SetLogger(logr.Discard()) // controller-runtime warns if none is set
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once what the first one doesn't
 	return int(command.Run(ctx, os.Args[1:], command.Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Terminal: terminal, Clock: clock.RealClock{}, Location: time.Local,
 		Connect: command.Connect, Ask: command.Ask, Browse: browse, Version: builtVersion(), Commit: commit,

@@ -57,7 +57,7 @@ already goes on by resume --override then.`,
 }
 
 func (t *tool) runBreakGlass(ctx context.Context, glass view.Glass, names []string, flags acting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -78,11 +79,30 @@ type cluster struct {
 	ask func(ctx context.Context, path string) (Answer, error)
 }
 
-func (t *tool) connect() (*cluster, error) {
+// bound has requests end with a context: those of the discovery of kinds have no other one.
+type bound struct {
+	http.RoundTripper
+	until context.Context //nolint:containedctx // a request has one of its own
+}
+
+// RoundTrip makes a request.
+func (b bound) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(request.Context())
+	release := context.AfterFunc(b.until, cancel)
+	context.AfterFunc(ctx, func() { release() }) // the client ends the context of a request that is over
+	return b.RoundTripper.RoundTrip(request.WithContext(ctx))
+}
+
+// WrappedRoundTripper returns what makes the requests, for client-go.
+func (b bound) WrappedRoundTripper() http.RoundTripper { return b.RoundTripper }
+
+// connect returns the cluster of the flags. Its requests end with the context.
+func (t *tool) connect(ctx context.Context) (*cluster, error) {
 	config, namespace, err := t.config()
 	if err != nil {
 		return nil, err
 	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bound{next, ctx} })
 	connected, err := t.Connect(config)
 	if err != nil {
 		return nil, err
@@ -104,7 +124,7 @@ func (c *cluster) in(namespace string) *cluster {
 
 // open connects, and finds the workload that a user named.
 func (t *tool) open(ctx context.Context, name string) (*cluster, view.Facts, error) {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return nil, view.Facts{}, err
 	}

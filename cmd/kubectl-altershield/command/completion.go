@@ -58,7 +58,7 @@ func (t *tool) completeNames(command *cobra.Command, args []string, _ string) ([
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	cluster, err := t.connect()
+	cluster, err := t.connect(command.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

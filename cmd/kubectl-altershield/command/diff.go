@@ -193,7 +193,7 @@ func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
 	if len(objects) == 0 {
 		return usageError(fmt.Errorf("there is no workload in %s", file))
 	}
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

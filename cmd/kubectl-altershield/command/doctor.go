@@ -53,7 +53,7 @@ operator's are examined. --wait repeats this until there is no problem, and exit
 }
 
 func (t *tool) runDoctor(ctx context.Context, operator string, wait time.Duration) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (t *tool) runExport(ctx context.Context, asked exporting) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

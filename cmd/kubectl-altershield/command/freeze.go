@@ -56,7 +56,7 @@ func (t *tool) freezeList() *cobra.Command {
 }
 
 func (t *tool) runFreezeList(ctx context.Context) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ default releases are parked: they are admitted, and start when the freeze ends.`
 }
 
 func (t *tool) runFreezeLock(ctx context.Context, lock view.Lock, names []string, flags acting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (t *tool) freezeUnlock() *cobra.Command {
 }
 
 func (t *tool) runFreezeUnlock(ctx context.Context, name string, flags acting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (t *tool) list() *cobra.Command {
 }
 
 func (t *tool) runList(ctx context.Context, filter view.Filter) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

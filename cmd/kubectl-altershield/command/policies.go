@@ -116,7 +116,7 @@ func (t *tool) printPolicies(list view.PolicyList) error {
 }
 
 func (t *tool) runPolicies(ctx context.Context, operator string) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

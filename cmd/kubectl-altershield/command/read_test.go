@@ -204,6 +204,29 @@ func TestAnAPIServerThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
 	g.Expect(answer.err).To(ContainSubstring("the API server didn't answer in time; --request-timeout sets how long to wait"))
 }
 
+func TestAnInterruptEndsACommandWhileTheAPIServerIsSilent(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		cancel()
+		select {
+		case <-release:
+		case <-request.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(release)
+	b := newBench(t)
+	b.connect = func(config *rest.Config) (client.WithWatch, error) {
+		config.Host = server.URL
+		return command.Connect(config)
+	}
+	begun := time.Now()
+	g.Expect(b.runIn(ctx, "list", "--request-timeout=20s").code).To(Equal(command.Interrupted))
+	g.Expect(time.Since(begun)).To(BeNumerically("<", 15*time.Second))
+}
+
 func TestRejectedCredentialsAreASentence(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(http.StatusUnauthorized) }))

@@ -61,7 +61,7 @@ is partial, and lists what is missing. With -n it is about that namespace and th
 }
 
 func (t *tool) runReport(ctx context.Context, asked reporting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ its content, and any other value switches it on. It takes effect without a resta
 }
 
 func (t *tool) runSettings(ctx context.Context, namespace, name string) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *cluster) settings(ctx context.Context, namespace, name string) (view.Se
 }
 
 func (t *tool) runSetting(ctx context.Context, namespace, name, value string, flags acting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func verdictOf(word string) (appv1alpha1.Verdict, error) {
 }
 
 func (t *tool) runVerdict(ctx context.Context, name string, verdict appv1alpha1.Verdict, pod string, flags acting) error {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}

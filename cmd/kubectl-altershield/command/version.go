@@ -62,13 +62,13 @@ func (t *tool) built() view.Version {
 
 // addOperatorVersion adds the version of the operator, or why it can't be read.
 func (t *tool) addOperatorVersion(ctx context.Context, version *view.Version, namespace string) {
-	cluster, err := t.connect()
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		version.Unknown = err.Error()
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
 	addOperators(version, namespace, cluster.operators(ctx, namespace))
 }
 

@@ -17,9 +17,11 @@ limitations under the License.
 package command_test
 
 import (
+	"context"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
 )
@@ -45,4 +47,14 @@ func TestVersionsOfThePluginAndOfTheOperator(t *testing.T) {
 		}
 		g.Expect(newBenchWith(t, funcs, objects...).run("version").expects(g, command.OK)).To(HaveSuffix(says))
 	}
+}
+
+func TestVersionEndsItsRequestsEvenThoseOfDiscovery(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, installation(t)...)
+	g.Expect(b.run("version").code).To(Equal(command.OK))
+	caller, err := rest.HTTPClientFor(b.config)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = caller.Get("http://127.0.0.1:1/api") //nolint:noctx,bodyclose // it has no context, and no answer
+	g.Expect(err).To(MatchError(context.Canceled))
 }

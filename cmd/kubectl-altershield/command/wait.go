@@ -168,7 +168,7 @@ func (c *cluster) lookAgain(ctx context.Context, facts view.Facts) (fresh view.F
 
 // openNew connects, and finds a workload, with the mode of its kind and whether it is under change control. It may just have been created: one of a declared kind is known by its records alone.
 func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (*cluster, view.Facts, error) {
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return nil, view.Facts{}, err
 	}

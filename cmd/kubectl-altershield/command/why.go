@@ -92,7 +92,7 @@ func (t *tool) runTrial(ctx context.Context, args []string, file string, serverS
 	if err != nil {
 		return err
 	}
-	cluster, err := t.connect()
+	cluster, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}
