@@ -52,6 +52,9 @@ changerecords. With --verify the chains of all records are verified: a record th
 		Example: "  kubectl altershield export -A --from 2026-01-01 --to 2026-04-01 --format html >releases.html\n  kubectl altershield export --verify >releases.csv",
 		Args:    exactly(0),
 		RunE: func(command *cobra.Command, _ []string) error {
+			if t.flags.output == "json" && !command.Flags().Changed("format") {
+				asked.format = "json"
+			}
 			return t.runExport(command.Context(), asked)
 		},
 	}
@@ -68,6 +71,9 @@ func (t *tool) runExport(ctx context.Context, asked exporting) error {
 	period, err := t.period(asked)
 	if err != nil {
 		return err
+	}
+	if t.flags.output != "table" && t.flags.output != asked.format {
+		return usageError(fmt.Errorf("--output %q is none of export: --format sets csv, json or html", t.flags.output))
 	}
 	cluster, err := t.connect(ctx)
 	if err != nil {

@@ -67,6 +67,21 @@ func chainOf(t *testing.T, releases int64) []client.Object {
 	return records
 }
 
+func TestExportRefusesTheFormatsOfOtherVerbs(t *testing.T) {
+	for _, format := range []string{"yaml", "name", "wide", "jsonpath={.items}"} {
+		g := NewWithT(t)
+		answer := newBench(t, chainOf(t, 1)...).run("export", "-o", format)
+		g.Expect(answer.code).To(Equal(command.Usage))
+		g.Expect(answer.out).To(BeEmpty())
+		g.Expect(answer.err).To(Equal("error: --output \"" + format + "\" is none of export: --format sets csv, json or html\n"))
+	}
+	g := NewWithT(t)
+	b := newBench(t, chainOf(t, 1)...)
+	g.Expect(b.run("export", "-o", "json").expects(g, command.OK)).To(Equal(b.run("export", "--format=json").out))
+	g.Expect(b.run("export", "-o", "json", "--format=json").code).To(Equal(command.OK))
+	g.Expect(b.run("export", "-o", "json", "--format=csv").code).To(Equal(command.Usage))
+}
+
 func TestExportWritesThePeriodInEachFormat(t *testing.T) {
 	g, b := NewWithT(t), newBench(t, chainOf(t, 60)...)
 	lines := func(args ...string) int {
