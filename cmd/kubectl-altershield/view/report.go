@@ -76,24 +76,39 @@ type Redactor struct{ rules []redaction }
 
 // redaction replaces what a pattern matches.
 type redaction struct {
+	// has is in lower case in each match, unless it is empty: to look for it takes less time.
+	has     string
 	pattern *regexp.Regexp
 	with    string
 }
 
-// NewRedactor returns a Redactor.
+// NewRedactor returns a Redactor. A quote may have backslashes before it, as in a text that is part of JSON.
 func NewRedactor() Redactor {
+	const (
+		name   = `[\w-]*(?:password|passwd|token|secret|api[-_]?key|credential)[\w-]*`
+		quoted = `(\\+["'])[^"'\\\n]*|(")(?:[^"\\\n]|\\.)*|(')[^'\n]*`
+		flag   = `(?:^|[\s"'(\[,])`
+		next   = `\\*["']\s*,\s*` // between two texts of a list
+	)
 	return Redactor{[]redaction{
-		{regexp.MustCompile(`(://)[^/@\s]+@`), "${1}" + redacted + "@"},
-		{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`), "${1} " + redacted},
-		{regexp.MustCompile(`(?i)([\w-]*(?:password|passwd|token|secret|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)[^\s"',;&]+`), "${1}" + redacted},
-		{regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+`), redacted},
+		{"://", regexp.MustCompile(`(://)[^/@\s]+@`), "${1}" + redacted + "@"},
+		{"authorization", regexp.MustCompile(`(?i)(\bauthorization\\*["']?\s*[=:]\s*\[?\\*["']?)(?:[\w-]+[ \t]+)?[^\s"',;&\\]+`), "${1}" + redacted},
+		{"", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`), "${1} " + redacted},
+		{"", regexp.MustCompile(`(?im)(` + name + `\\*["']?\s*[=:]\s*)(?:` + quoted + `|[^\s"',;&]+)|` +
+			`(` + flag + `-` + name + `(?:` + next + `|[ \t]+))(?:` + quoted + `|[^\s"',;&-][^\s"',;&]*)`), "${1}${2}${3}${4}${5}${6}${7}${8}" + redacted},
+		{"-u", regexp.MustCompile(`(?m)(` + flag + `(?:-u|--(?:proxy-)?user)(?:` + next + `|[ \t=]*))(?:(\\*["'])[^"'\\\n:]*:[^"'\\\n]*|[^\s"',:]+:[^\s"',]+)`),
+			"${1}${2}" + redacted},
+		{"eyj", regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+`), redacted},
 	}}
 }
 
 // Text returns a text without logins.
 func (r Redactor) Text(text string) string {
+	lower := strings.ToLower(text)
 	for _, rule := range r.rules {
-		text = rule.pattern.ReplaceAllString(text, rule.with)
+		if strings.Contains(lower, rule.has) {
+			text = rule.pattern.ReplaceAllString(text, rule.with)
+		}
 	}
 	return text
 }
@@ -112,8 +127,8 @@ func (r Redactor) Diagnosis(diagnosis Diagnosis) Diagnosis {
 	return diagnosis
 }
 
-// Object returns an object without what may be secret: values of environment variables and headers, fields that are called like a secret, and
-// logins in texts. What kubectl, other tools and the API server keep beside it has copies of these values, and goes as well.
+// Object returns an object without what may be secret: values of environment variables and headers, fields that are called like a secret, scripts
+// of checks, and logins in texts. What kubectl, other tools and the API server keep beside it has copies of these values, and goes as well.
 func (r Redactor) Object(object map[string]any) map[string]any {
 	clean := r.fields(object)
 	if metadata, has := clean["metadata"].(map[string]any); has {
@@ -137,7 +152,7 @@ func isCopy(key string, value any) bool {
 func (r Redactor) fields(object map[string]any) map[string]any {
 	clean := make(map[string]any, len(object))
 	for name, inner := range object {
-		if text, isText := inner.(string); isText && text != "" && isSecret(name) {
+		if isSecret(name) && !isHarmless(name, inner) {
 			clean[name] = redacted
 			continue
 		}
@@ -146,14 +161,37 @@ func (r Redactor) fields(object map[string]any) map[string]any {
 	return clean
 }
 
+// isHarmless reports whether a field that is called like a secret has none: nothing, yes or no, or a reference.
+func isHarmless(name string, value any) bool {
+	switch value := value.(type) {
+	case nil, bool:
+		return true
+	case string:
+		return value == ""
+	case map[string]any, []any:
+		return strings.HasSuffix(strings.TrimSuffix(name, "s"), "Ref")
+	}
+	return false
+}
+
 // value returns the value of a field without what may be secret.
 func (r Redactor) value(field string, value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		return r.fields(value)
+		clean := r.fields(value)
+		for _, name := range []string{"command", "args"} {
+			if field == "job" && clean[name] != nil { // a script of a user, which may log in
+				clean[name] = redacted
+			}
+		}
+		return clean
 	case []any:
 		clean := make([]any, len(value))
 		for i, inner := range value {
+			if i > 0 && isLogin(value[i-1], inner) {
+				clean[i] = redacted
+				continue
+			}
 			clean[i] = r.value(field, inner)
 			if pair, is := clean[i].(map[string]any); is && pair["value"] != nil && (field == "env" || strings.HasSuffix(strings.ToLower(field), "headers")) {
 				pair["value"] = redacted
@@ -164,6 +202,14 @@ func (r Redactor) value(field string, value any) any {
 		return r.Text(value)
 	}
 	return value
+}
+
+// isLogin reports whether a text of a list is the value of a flag before it that logs in.
+func isLogin(flag, value any) bool {
+	name, _ := flag.(string)
+	text, isText := value.(string)
+	asks := name == "-u" || name == "--user" || strings.HasPrefix(name, "-") && !strings.Contains(name, "=") && isSecret(name)
+	return isText && asks && !strings.HasPrefix(text, "-")
 }
 
 // isSecret reports whether a field is called like a secret.

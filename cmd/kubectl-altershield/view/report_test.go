@@ -60,14 +60,52 @@ func TestRedactorRemovesWhatMayBeSecret(t *testing.T) {
 	g.Expect(object["spec"]).To(HaveKeyWithValue("dbPassword", "s3cret"), "the object itself stays")
 }
 
+func TestRedactorRemovesTheWholeValueOfAFieldThatIsCalledLikeASecret(t *testing.T) {
+	NewWithT(t).Expect(view.NewRedactor().Object(map[string]any{
+		"tokens": []any{"s3cret"}, "credentials": map[string]any{"user": "bob", "pin": "s3cret"}, "password": int64(12345),
+		"secretRef": map[string]any{"name": "x"}, "secretRefs": []any{map[string]any{"name": "x"}}, "hasToken": true, "secret": nil,
+		"args": []any{"--api-key", "s3cret", "-u", "bob:s3cret", "--token", "--port", "8080"},
+	})).To(Equal(map[string]any{
+		"tokens": "(redacted)", "credentials": "(redacted)", "password": "(redacted)",
+		"secretRef": map[string]any{"name": "x"}, "secretRefs": []any{map[string]any{"name": "x"}}, "hasToken": true, "secret": nil,
+		"args": []any{"--api-key", "(redacted)", "-u", "(redacted)", "--token", "--port", "8080"},
+	}))
+}
+
+func TestRedactorLeavesOutTheScriptsOfChecks(t *testing.T) {
+	NewWithT(t).Expect(view.NewRedactor().Object(map[string]any{"spec": map[string]any{"checks": []any{
+		map[string]any{"name": "tests", "job": map[string]any{"image": "curl", "command": []any{"sh", "-c"}, "args": []any{"login bob s3cret"}}},
+	}}})).To(Equal(map[string]any{"spec": map[string]any{"checks": []any{
+		map[string]any{"name": "tests", "job": map[string]any{"image": "curl", "command": "(redacted)", "args": "(redacted)"}},
+	}}}))
+}
+
 func TestRedactorRemovesLoginsFromTexts(t *testing.T) {
 	for text, wanted := range map[string]string{
 		"GET https://u:p@host/x":                     "GET https://(redacted)@host/x",
-		"Authorization: Bearer abcdefgh12345":        "Authorization: Bearer (redacted)",
+		"Authorization: Bearer abcdefgh12345":        "Authorization: (redacted)",
+		"sent bearer abcdefgh12345":                  "sent bearer (redacted)",
 		`{"msg":"x","apiKey":"k1","n":1}`:            `{"msg":"x","apiKey":"(redacted)","n":1}`,
 		"db_password = hunter2; port=1":              "db_password = (redacted); port=1",
 		"jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl": "jwt (redacted)",
 		"release 7 failed: 5xx above 1%":             "release 7 failed: 5xx above 1%",
+		`password: "correct horse", port: 1`:         `password: "(redacted)", port: 1`,
+		`password='a,b;c&d' port=1`:                  `password='(redacted)' port=1`,
+		`"token": "a \"quoted\" horse", "n": 1`:      `"token": "(redacted)", "n": 1`,
+		`{"msg":"\"secret\":\"correct horse\",1"}`:   `{"msg":"\"secret\":\"(redacted)\",1"}`,
+		"token: \"cut off\nnext line \"a\"":          "token: \"(redacted)\nnext line \"a\"",
+		"push --api-key s3cr3t --port 1":             "push --api-key (redacted) --port 1",
+		`push --api-key "correct horse" --port 1`:    `push --api-key "(redacted)" --port 1`,
+		"push --token-refresh --port 1":              "push --token-refresh --port 1",
+		"the x-token is invalid":                     "the x-token is invalid",
+		`["--token","abc","--port","1"]`:             `["--token","(redacted)","--port","1"]`,
+		`{"args":"[\"--token\", \"abc\"]"}`:          `{"args":"[\"--token\", \"(redacted)\"]"}`,
+		"curl -u admin:s3cr3t http://shop":           "curl -u (redacted) http://shop",
+		`curl --user="admin:s3c r3t" http://shop`:    `curl --user="(redacted)" http://shop`,
+		`["curl","-u","admin:s3cr3t","http://shop"]`: `["curl","-u","(redacted)","http://shop"]`,
+		"Authorization: ApiKey s3cr3t, next":         "Authorization: (redacted), next",
+		`curl -H "authorization: s3cr3t"`:            `curl -H "authorization: (redacted)"`,
+		`{"Authorization":["ApiKey s3cr3t"]}`:        `{"Authorization":["(redacted)"]}`,
 	} {
 		NewWithT(t).Expect(view.NewRedactor().Text(text)).To(Equal(wanted))
 	}
