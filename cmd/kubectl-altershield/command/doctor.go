@@ -96,6 +96,9 @@ func (t *tool) examineUntilFine(ctx context.Context, cluster *cluster, operator 
 			return diagnosis, err
 		}
 		if !nextLook(ctx, ticker.C(), limit.C()) {
+			if err != nil {
+				err = &ending{Timeout, err}
+			}
 			return diagnosis, cmp.Or(ctx.Err(), err)
 		}
 	}

@@ -227,6 +227,11 @@ func TestDoctorWaitsNoLongerThanAsked(t *testing.T) {
 	g.Expect(answer.out).To(ContainSubstring("problems: 1\n"))
 	g.Expect(answer.err).To(Equal("error: problems remain after 5s\n"))
 
+	away := pacedBy(newBench(t, installation(t)...), func(int) error { return errors.New("connection refused") })
+	answer = away.run("doctor", "--wait=5s")
+	g.Expect(answer.code).To(Equal(command.Timeout))
+	g.Expect(answer.err).To(Equal("error: reading the version of the API server: connection refused\n"))
+
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := newBenchWith(t, stampsTrials(), append(installation(t), branch())...)
 	stopped.ask = func(string) (command.Answer, error) {
