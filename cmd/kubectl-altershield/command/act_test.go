@@ -119,6 +119,7 @@ func TestAVerbGivesUpAfterFiveConflicts(t *testing.T) {
 	}})
 	NewWithT(t).Expect(b.run("rollback", "web", "-y").err).To(ContainSubstring("try again"))
 	NewWithT(t).Expect(tried).To(Equal(5))
+	NewWithT(t).Expect(b.run("rollback", "web", "--dry-run=server").code).To(Equal(command.Failed), "nothing denied it")
 }
 
 func TestAVerbWhoseWorkloadCanNotBeReadAgainReturnsTheError(t *testing.T) {

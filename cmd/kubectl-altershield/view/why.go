@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
@@ -27,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -166,12 +168,15 @@ func isUnnoticed(before, answer *unstructured.Unstructured) bool {
 }
 
 // Rejected returns the trial of an update that the API server rejects, or false if its answer doesn't concern the update: the user lacks the
-// right, the server is overloaded or the object is gone.
+// right, the server is overloaded, or the object has changed or is gone. Fields of another owner concern it.
 func Rejected(status metav1.Status) (Trial, bool) {
 	switch {
 	case status.Code < 400 || status.Code >= 500, status.Code == 401, status.Code == 404, status.Code == 429:
 		return Trial{}, false
 	case status.Code == 403 && LacksRight(status):
+		return Trial{}, false
+	}
+	if err := (&apierrors.StatusError{ErrStatus: status}); scope.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
 		return Trial{}, false
 	}
 	return Trial{Verdict: Denied, Sentence: status.Message}, true

@@ -102,6 +102,23 @@ func TestTrialOfAnUpdate(t *testing.T) {
 	}
 }
 
+func TestRejectedTellsADenialFromAChangeMeanwhile(t *testing.T) {
+	const denied = `admission webhook "owners.example.com" denied the request: no owner`
+	field := &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "FieldManagerConflict", Field: ".spec.replicas"}}}
+	for name, row := range map[string]struct {
+		status   metav1.Status
+		rejected bool
+	}{
+		"changed meanwhile":           {metav1.Status{Code: 409, Reason: "Conflict", Message: "the object has been modified"}, false},
+		"denied as a conflict":        {metav1.Status{Code: 409, Reason: "Conflict", Message: denied}, true},
+		"another owner of the fields": {metav1.Status{Code: 409, Reason: "Conflict", Message: "conflict with \"helm\"", Details: field}, true},
+		"exists already":              {metav1.Status{Code: 409, Reason: "AlreadyExists", Message: "it exists"}, true},
+	} {
+		_, rejected := view.Rejected(row.status)
+		NewWithT(t).Expect(rejected).To(Equal(row.rejected), name)
+	}
+}
+
 func TestRejectedTellsADenialFromAMissingRight(t *testing.T) {
 	const right = `deployments.apps "web" is forbidden: User "bob" cannot patch resource "deployments" in API group "apps" in the namespace "shop"`
 	for _, row := range []struct {
@@ -113,7 +130,6 @@ func TestRejectedTellsADenialFromAMissingRight(t *testing.T) {
 		{403, `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, true},
 		{403, right, false},
 		{422, "Deployment.apps \"web\" is invalid", true},
-		{409, "conflict", true},
 		{401, "Unauthorized", false},
 		{404, "not found", false},
 		{429, "too many", false},
