@@ -311,6 +311,7 @@ func TestDoctorOfOneNamespaceWithItsRightsAlone(t *testing.T) {
 	unchecked := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "shop", Name: "unchecked"},
 		InvolvedObject: corev1.ObjectReference{Kind: "ChangeWorkload", Namespace: "shop", Name: "web--x--1"}, Reason: "BatchNotChecked", Message: "web--x--1--x--2: CheckTimeout",
+		EventTime: metav1.NewMicroTime(now.Add(-time.Minute)),
 	}
 	unready := branch()
 	unready.Namespace = "shop"

@@ -35,6 +35,8 @@ const (
 	longSuspended = 4 * time.Hour
 	// longDeleted is how long a finalizer may keep an object: an order is given up after a minute.
 	longDeleted = 5 * time.Minute
+	// longUnchecked is how long doctor tells of a batch that was not checked. Clusters may keep Events for longer.
+	longUnchecked = time.Hour
 	// longUnseen is how long an object may be without its condition.
 	longUnseen = time.Minute
 )
@@ -164,7 +166,11 @@ func (i Installation) order() []Finding {
 			record.Namespace+"/"+of.Name, ordered.Reason, ordered.Message))
 	}
 	slices.SortFunc(findings, func(a, b Finding) int { return cmp.Compare(a.Values[0], b.Values[0]) })
-	for _, event := range i.Unchecked.Items {
+	for k := range i.Unchecked.Items {
+		event := &i.Unchecked.Items[k]
+		if i.now().Sub(timeOfEvent(event).Time) > longUnchecked {
+			continue
+		}
 		findings = append(findings, problem(TopicOrder, "kubectl describe "+arguments("changeworkload", event.Namespace, event.InvolvedObject.Name),
 			BatchUnchecked, event.Namespace, event.Message))
 	}

@@ -353,6 +353,14 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 	records := func(added ...appv1alpha1.ChangeWorkload) func(*view.Installation) {
 		return func(i *view.Installation) { i.Records.Items = append(i.Records.Items, added...) }
 	}
+	unchecked := func(ago time.Duration) func(*view.Installation) {
+		return func(i *view.Installation) {
+			i.Unchecked.Items = []corev1.Event{{
+				ObjectMeta:     metav1.ObjectMeta{Namespace: "shop", CreationTimestamp: metav1.NewTime(now.Add(-3 * time.Hour))},
+				InvolvedObject: corev1.ObjectReference{Name: "web--x--1"}, Message: "web--x--1--x--2: CheckTimeout", LastTimestamp: metav1.NewTime(now.Add(-ago)),
+			}}
+		}
+	}
 	for name, row := range map[string]struct {
 		topic  view.Topic
 		change func(*view.Installation)
@@ -360,11 +368,10 @@ func TestDoctorNamesWhatNeedsAPerson(t *testing.T) {
 	}{
 		"an order that isn't open": {"Server", records(unordered, finished), []finding{{"Problem", "OrderNotOpen", "bank/ledger|OrderRefused|no such tenant",
 			"kubectl describe changeworkload " + unordered.Name + " -n bank"}}},
-		"a batch that was not checked": {"Server", func(i *view.Installation) {
-			i.Unchecked.Items = []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, InvolvedObject: corev1.ObjectReference{Name: "web--x--1"}, Message: "web--x--1--x--2: CheckTimeout"}}
-		}, []finding{{"Problem", "BatchNotChecked", "shop|web--x--1--x--2: CheckTimeout", "kubectl describe changeworkload web--x--1 -n shop"}}},
-		"a long suspension":               {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
-		"a failure that suspends nothing": {"Suspended", records(failedOnly), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
+		"a batch that was not checked":          {"Server", unchecked(59 * time.Minute), []finding{{"Problem", "BatchNotChecked", "shop|web--x--1--x--2: CheckTimeout", "kubectl describe changeworkload web--x--1 -n shop"}}},
+		"a batch that was not checked long ago": {"Server", unchecked(61 * time.Minute), []finding{{"OK", "OrdersFine", "", ""}}},
+		"a long suspension":                     {"Suspended", records(longSuspended), []finding{{"Problem", "SuspendedLong", "shop/cart|4h59m58s", "kubectl altershield why deployment/cart -n shop"}}},
+		"a failure that suspends nothing":       {"Suspended", records(failedOnly), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
 		"a failure that can't suspend": {"Suspended", records(unsuspended), []finding{{"OK", "SuspendedNone", "4h0m0s", ""},
 			{"Problem", "SuspensionDenied", "shop/cart|" + denial, "kubectl altershield why deployment/cart -n shop"}}},
 		"a Job that failed": {"Suspended", records(job("migrate", is("Suspend", "False", "PodsFailed", "exit code 1"))), []finding{{"OK", "SuspendedNone", "4h0m0s", ""}}},
