@@ -45,7 +45,7 @@ func (t *tool) freeze() *cobra.Command {
 func (t *tool) freezeList() *cobra.Command {
 	command := &cobra.Command{
 		Use: "list", Short: "List the ChangeFreezes, those first that are on", Args: exactly(0),
-		Long:    "List the ChangeFreezes, those first that are on: what they do to releases, until when, who made them and why.",
+		Long:    "List the ChangeFreezes, those first that are on: what they do to releases, until when and why.",
 		Example: "  kubectl altershield freeze list -A",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return t.runFreezeList(command.Context())

@@ -70,7 +70,7 @@ resume 无法还原的字段不会被覆盖。`,
 		},
 		"freeze list": {
 			Short: "列出 ChangeFreeze，正在生效的在前",
-			Long:  "列出 ChangeFreeze，正在生效的在前：它们对发布做什么、持续到何时、由谁创建以及为何。",
+			Long:  "列出 ChangeFreeze，正在生效的在前：它们对发布做什么、持续到何时以及为何。",
 		},
 		"freeze": {
 			Short: "列出冻结，从现在起冻结发布，或结束冻结",
