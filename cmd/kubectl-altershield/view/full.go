@@ -54,8 +54,28 @@ func linesOf(content Content) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
-// compared returns the lines of two texts by a longest common subsequence of them.
+// compared returns the lines of two texts. Those at their starts and ends that are equal need no table of lengths.
 func compared(before, after []string) []string {
+	start, end := 0, 0
+	for start < min(len(before), len(after)) && before[start] == after[start] {
+		start++
+	}
+	for end < min(len(before), len(after))-start && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	lines := make([]string, 0, len(before)+len(after))
+	for _, line := range before[:start] {
+		lines = append(lines, "  "+line)
+	}
+	lines = append(lines, differing(before[start:len(before)-end], after[start:len(after)-end])...)
+	for _, line := range before[len(before)-end:] {
+		lines = append(lines, "  "+line)
+	}
+	return lines
+}
+
+// differing returns the lines of two texts by a longest common subsequence of them.
+func differing(before, after []string) []string {
 	lengths := make([][]int, len(before)+1) // of the common subsequence of what follows
 	for i := range lengths {
 		lengths[i] = make([]int, len(after)+1)

@@ -18,6 +18,7 @@ package view_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -60,4 +61,23 @@ func TestFullChangesShowTheLinesThatDifferAndThoseAround(t *testing.T) {
 		_, err := view.FullChangesOf(contents[0], contents[1])
 		g.Expect(err).To(MatchError(ContainSubstring("encoding the content")))
 	}
+}
+
+func TestFullChangesOfLongContentsTakeLittleMemory(t *testing.T) {
+	g := NewWithT(t)
+	content := func(change string) view.Content {
+		list := make([]any, 3000)
+		for i := range list {
+			list[i] = fmt.Sprint("line", i%7)
+		}
+		list[1500] = change
+		return view.Content{"/spec/list": list}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	lines, err := view.FullChangesOf(content("a"), content("b"))
+	runtime.ReadMemStats(&after)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(lines).To(Equal([]string{"  - line6", "  - line0", "  - line1", "- - a", "+ - b", "  - line3", "  - line4", "  - line5"}))
+	g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 50<<20), "a table of all lines takes 72 MB")
 }
