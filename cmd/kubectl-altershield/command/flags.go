@@ -138,6 +138,9 @@ func (t *tool) config() (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
 	}
+	if config.Impersonate.UserName == "" && t.flags.as != "" { // the configuration of a pod without a kubeconfig leaves it out
+		config.Impersonate.UserName, config.Impersonate.Groups = t.flags.as, t.flags.asGroups
+	}
 	config.Timeout = t.flags.requestTimeout
 	config.QPS = -1 // the API server has its own limits
 	config.UserAgent = "kubectl-altershield/" + t.Version
