@@ -23,6 +23,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,6 +79,41 @@ func TestStatusUntilDoneAwaitsTheReleaseThatIsNotRecordedYet(t *testing.T) {
 	})
 	g.Expect(b.run("status", "web", "-w", "--until=done").expects(g, command.OK)).To(ContainSubstring("release 8  bb00000"))
 	g.Expect(b.clock.Since(now)).To(BeNumerically(">=", 3*time.Second))
+}
+
+func TestStatusUntilDoneTellsThatAWorkloadLeftChangeControl(t *testing.T) {
+	const note = "! the workload isn't under change control any more: its last release is shown\n"
+	shop := func(labels map[string]string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: labels}}
+	}
+	in, out := shop(map[string]string{"admission-webhook-altershield": "enabled"}), shop(nil)
+	running := record(7, "49", "Running", "Unknown", "Verifying")
+	unstamped := func(deployment *appsv1.Deployment) { deployment.Labels, deployment.Annotations = nil, nil }
+	for name, row := range map[string]struct {
+		objects []client.Object
+		refused string
+		noted   bool
+	}{
+		"opted out":                      {[]client.Object{out, web(7, "49"), verified(7, "49")}, "", true},
+		"opted out with a rollout":       {[]client.Object{out, web(7, "49"), running}, "", true},
+		"opted out before its release":   {[]client.Object{out, web(8, "bb"), verified(7, "49")}, "", true},
+		"opted in":                       {[]client.Object{in, web(7, "49"), verified(7, "49")}, "", false},
+		"no right to read the namespace": {[]client.Object{out, web(7, "49"), verified(7, "49")}, "Namespace", false},
+		"never under change control":     {[]client.Object{out, web(7, "49", unstamped)}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, row.objects...)
+			if row.refused != "" {
+				b = newBenchWith(t, refuses(row.refused), row.objects...)
+			}
+			answer := b.run("status", "deployment/web", "--until=done")
+			g.Expect(answer.code).To(Equal(command.OK), answer.err)
+			g.Expect(strings.HasPrefix(answer.out, note)).To(Equal(row.noted), answer.out)
+		})
+	}
+	g := NewWithT(t)
+	g.Expect(newBench(t, out, web(7, "49"), verified(7, "49")).run("status", "web", "--until=done", "-o", "jsonpath={.workload.notControlled}").out).To(Equal("true"))
 }
 
 func TestStatusAsJSONIsPrintedOnceForEachChange(t *testing.T) {

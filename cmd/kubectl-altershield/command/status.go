@@ -61,7 +61,7 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 		return err
 	}
 	if untilDone {
-		if err := cluster.addMode(ctx, &facts); err != nil {
+		if err := cluster.addControl(ctx, &facts); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 		if err := screen.show(status); err != nil {
 			return err
 		}
-		if untilDone && status.IsDone() && !mayLag(facts, t.Clock.Since(begun), recordTime) {
+		if untilDone && isOver(facts, status, t.Clock.Since(begun)) {
 			return nil
 		}
 		if !nextLook(ctx, ticker.C(), nil) {
@@ -99,6 +99,11 @@ func (t *tool) runStatus(ctx context.Context, name, operator string, watch, unti
 			return err
 		}
 	}
+}
+
+// isOver reports whether the release of a workload has ended, after a time of a wait. Without change control nothing else ends it.
+func isOver(facts view.Facts, status view.Status, waited time.Duration) bool {
+	return facts.Uncontrolled || status.IsDone() && !mayLag(facts, waited, recordTime)
 }
 
 // treeOf reads the status of a workload.

@@ -120,6 +120,14 @@ func mayLag(facts view.Facts, waited, limit time.Duration) bool {
 	return view.MayLag(facts) && waited < min(recordTime, limit)
 }
 
+// addControl adds whether a workload is under change control, and whether its kind is only observed.
+func (c *cluster) addControl(ctx context.Context, facts *view.Facts) error {
+	if err := c.addMode(ctx, facts); err != nil {
+		return err
+	}
+	return c.addScope(ctx, facts)
+}
+
 // addMode adds whether the kind of a workload is only observed, or not even that. Without the right to know that it is taken to be enforced.
 func (c *cluster) addMode(ctx context.Context, facts *view.Facts) error {
 	var kind appv1alpha1.ControlledKind
@@ -183,9 +191,7 @@ func (t *tool) openNew(ctx context.Context, name string, within time.Duration) (
 	if err != nil {
 		return nil, view.Facts{}, cmp.Or(ctx.Err(), err)
 	}
-	if err = cluster.addMode(ctx, &facts); err == nil {
-		err = cluster.addScope(ctx, &facts)
-	}
+	err = cluster.addControl(ctx, &facts)
 	return cluster, facts, err
 }
 

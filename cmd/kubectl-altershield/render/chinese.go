@@ -67,6 +67,7 @@ func chinese() map[key]string {
 		"rollback.of":       "发布 %d 的回滚",
 		"observed":          "仅观察",
 		"no.record":         "尚无发布记录",
+		"uncontrolled":      "该工作负载已退出变更管控：显示的是它的上一次发布",
 		"unstamped":         "不在变更管控下：命名空间或种类未纳入管控，或纳入后内容未变",
 		"lack":              "您无权 %s %s%s：%s",
 		"lack.in":           "（命名空间 %s）",

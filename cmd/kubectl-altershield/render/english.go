@@ -67,6 +67,7 @@ func english() map[key]string {
 		"rollback.of":       "rollback of release %d",
 		"observed":          "only observed",
 		"no.record":         "no release is recorded yet",
+		"uncontrolled":      "the workload isn't under change control any more: its last release is shown",
 		"unstamped":         "not under change control: its namespace or kind isn't, or its content hasn't changed since",
 		"lack":              "you may not %s %s%s: %s",
 		"lack.in":           " in namespace %s",

@@ -28,6 +28,9 @@ import (
 // Status prints the tree of a workload. It is folded to the height of the style.
 func Status(status view.Status, style Style) string {
 	lines := style.notes(status.Notes)
+	if status.Workload.NotControlled && status.Present != nil {
+		lines = append(lines, style.paint(yellow, "! "+style.text("uncontrolled")))
+	}
 	lines = append(lines, style.headline(status.Workload, status.Present, status.From)...)
 	lines = append(lines, style.next(status.Next)...)
 	root := cmp.Or(status.Workload.Kind, "") + " " + status.Workload.Name

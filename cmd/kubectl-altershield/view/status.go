@@ -104,6 +104,8 @@ type Workload struct {
 	Suspended bool  `json:"suspended"`
 	Held      bool  `json:"held"`
 	Paused    bool  `json:"pausedByUser"`
+	// NotControlled reports whether it isn't under change control any more; false also if that isn't read.
+	NotControlled bool `json:"notControlled,omitempty"`
 	// PauseReason is why the user paused it.
 	PauseReason string `json:"pauseReason,omitempty"`
 	// RequestReason is why a user asked for a rollback, to go on or to resume, until the next release.
@@ -186,7 +188,7 @@ func versionBefore(facts Facts, release Release, earlier []Release) string {
 
 // workloadOf reads a workload. The fields are those of Deployments, StatefulSets and DaemonSets; other kinds may lack them.
 func workloadOf(facts Facts) Workload {
-	read := Workload{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
+	read := Workload{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name, NotControlled: facts.Uncontrolled}
 	if facts.Workload == nil {
 		return read
 	}
