@@ -87,8 +87,11 @@ type bound struct {
 
 // RoundTrip makes a request.
 func (b bound) RoundTrip(request *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(request.Context())
-	release := context.AfterFunc(b.until, cancel)
+	ctx, cancel := context.WithCancelCause(request.Context())
+	if b.until.Err() != nil { // of which AfterFunc tells a moment later
+		cancel(context.Cause(b.until))
+	}
+	release := context.AfterFunc(b.until, func() { cancel(context.Cause(b.until)) })
 	context.AfterFunc(ctx, func() { release() }) // the client ends the context of a request that is over
 	return b.RoundTripper.RoundTrip(request.WithContext(ctx))
 }
