@@ -167,12 +167,7 @@ func (d *Decision) awaitPace(
 	case reason != "":
 		pace.end(reason, message)
 	case !seen.Pace.hasSteps():
-		pace.Deadline, pace.Target, pace.Desired = nil, min(pace.Target, max(seen.Desired, 1)), min(pace.basis(), seen.Desired)
-		message := seen.awaitedPolicy(status)
-		if frozen {
-			message = fmt.Sprintf("%s; %s: the release goes on to all pods unless one is back by %s after the freeze", onHold, seen.noPolicy(), PolicyWait)
-		}
-		pace.wait(appv1alpha1.ReasonPaceOnHold, message)
+		pace.awaitPolicy(frozen, onHold)
 	default:
 		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
 		pace.meetGoOn()
@@ -200,6 +195,16 @@ func (d *Decision) leaveSuperseded(status *appv1alpha1.ChangeWorkloadStatus, kno
 	reason, message := seen.endOfPace(status, false, now)
 	setCondition(status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
 	d.moved = true
+}
+
+// awaitPolicy waits for a ReleasePolicy at the step, for no further pods than are desired now.
+func (p *pacing) awaitPolicy(frozen bool, onHold string) {
+	p.Deadline, p.Target, p.Desired = nil, min(p.Target, max(p.seen.Desired, 1)), min(p.basis(), p.seen.Desired)
+	message := p.seen.awaitedPolicy(p.status)
+	if frozen {
+		message = fmt.Sprintf("%s; %s: the release goes on to all pods unless one is back by %s after the freeze", onHold, p.seen.noPolicy(), PolicyWait)
+	}
+	p.wait(appv1alpha1.ReasonPaceOnHold, message)
 }
 
 // basis returns the number of desired pods from which the target was computed. Earlier builds of v0.2 didn't store it.
