@@ -84,10 +84,10 @@ func isHeldForStep(workload metav1.Object, release int64) bool {
 	return paced != nil && (paced.Lever != appv1alpha1.LeverGates || paced.Rests)
 }
 
-// hold pauses the rollout of a failed or parked release, or of one that a freeze holds, whether it failed or not, once, and resumes it when no pod is failed any more or its namespace is opted
-// out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
-// is not the one that failed. The rollout of a release that waits, for its first nodes or the end of a freeze, stays paused, until the status
-// shows why it goes on. The schedule of a release that is tried is paused from the start of the trial until it is verified.
+// hold pauses the rollout of a failed or parked release, or of one that a freeze holds, whether it failed or not, once, and resumes it when no pod is
+// failed any more or its namespace is opted out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed
+// without the webhooks, which is not the one that failed. The rollout of a release that waits, for its first nodes or the end of a freeze, stays paused,
+// until the status shows why it goes on. The schedule of a release that is tried is paused from the start of the trial until it is verified.
 func (d *Decision) hold(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits, rests bool,
 ) {
