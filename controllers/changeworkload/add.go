@@ -230,8 +230,8 @@ func ended(kinds workload.Registry) predicate.Predicate {
 }
 
 // releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, the start and the end
-// of its rollout, which a freeze may hold, and changes of the run that blocks a CronJob, of the health that it shows, of whether the controller of
-// a StatefulSet has seen its spec, and of which pods it has.
+// of its rollout, which a freeze may hold, and changes of the run that blocks a CronJob, of the health that it shows, of whether its controller has
+// seen its spec, and of which pods it has.
 func releaseChanged(kind workload.Kind) predicate.Predicate {
 	selecting, selects := kind.(workload.Selecting)
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
@@ -243,7 +243,8 @@ func releaseChanged(kind workload.Kind) predicate.Predicate {
 				was, is := kind.Rollout(e.ObjectOld), kind.Rollout(e.ObjectNew)
 				old, _ := workload.OrdinalsOf(kind, e.ObjectOld)
 				updated, _ := workload.OrdinalsOf(kind, e.ObjectNew)
-				return before != after || old.Observed != updated.Observed || was.Desired != is.Desired || was.Rolling != is.Rolling || was.Blocker != is.Blocker ||
+				return before != after || workload.IsBehind(e.ObjectOld) != workload.IsBehind(e.ObjectNew) ||
+					old.Observed != updated.Observed || was.Desired != is.Desired || was.Rolling != is.Rolling || was.Blocker != is.Blocker ||
 					selects && selecting.PodsChanged(e.ObjectOld, e.ObjectNew)
 			},
 			DeleteFunc:  func(event.DeleteEvent) bool { return false },

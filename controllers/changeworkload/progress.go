@@ -42,6 +42,7 @@ func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.Ch
 	if health == workload.HealthFailed {
 		result.Fault = reason
 	}
+	result.Behind = workload.IsBehind(result.owner)
 	lister, ok := result.kind.(workload.Lister)
 	kind, observed := result.kind.(workload.Observed)
 	switch {

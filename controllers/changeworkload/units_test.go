@@ -21,10 +21,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
@@ -72,6 +74,36 @@ func TestReconcileSuspendsAWorkloadThatShowsItsReleaseAsFailed(t *testing.T) {
 	g.Expect(p.recorded.Events).To(Receive(ContainSubstring("the phase is Failed")))
 }
 
+// untyped is such a kind whose workloads are untyped, as those of declared kinds are.
+type untyped struct{ cluster }
+
+func (untyped) New() client.Object {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment"}}
+}
+
+func (untyped) Rollout(client.Object) decide.Rollout { return decide.Rollout{Desired: 2} }
+
+func TestReconcileKeepsAFaultWhileTheWorkloadIsBehind(t *testing.T) {
+	g := NewWithT(t)
+	p := newPlane(t, append(sleepOf(2), recordAt(2, version, "Running", "Verifying")), nil)
+	p.Kinds = workload.Registry{untyped{}}
+	p.phase("Failed")
+	p.reconcile()
+	g.Expect(p.statuses()).To(HaveKeyWithValue(version, "Suspend"))
+	p.phase("InProgress")
+	observe := func(generation int64) {
+		owner := p.deployment()
+		owner.Status.ObservedGeneration = generation
+		g.Expect(p.api.Status().Update(t.Context(), owner)).To(Succeed())
+	}
+	observe(p.deployment().Generation - 1)
+	p.reconcile()
+	g.Expect(p.statuses()).To(HaveKeyWithValue(version, "Suspend"))
+	observe(p.deployment().Generation)
+	p.reconcile()
+	g.Expect(p.statuses()).To(HaveKeyWithValue(version, "Running"))
+}
+
 func TestReleaseChangedPassesAChangeOfHealth(t *testing.T) {
 	g, before, after := NewWithT(t), &appsv1.Deployment{}, &appsv1.Deployment{}
 	before.Annotations = map[string]string{"phase": "InProgress"}
@@ -80,6 +112,18 @@ func TestReleaseChangedPassesAChangeOfHealth(t *testing.T) {
 	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeFalse())
 	after.Status.ReadyReplicas = 2
 	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+}
+
+// A fault is kept while a workload is behind.
+func TestReleaseChangedPassesAWorkloadThatIsNotBehindAnyMore(t *testing.T) {
+	g, changed := NewWithT(t), releaseChanged(deployment.Kind{})
+	at := func(observed int64) client.Object {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"generation": int64(2)}, "status": map[string]any{"observedGeneration": observed},
+		}}
+	}
+	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: at(1), ObjectNew: at(2)})).To(BeTrue())
+	g.Expect(changed.Update(event.UpdateEvent{ObjectOld: at(2), ObjectNew: at(2)})).To(BeFalse())
 }
 
 // shown is a kind whose health is in its status.

@@ -246,12 +246,13 @@ func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
 }
 
 // faultOf returns the fault that a workload shows of a release, empty for a verified one. Once the workload has moved on from the release, it
-// shows another one: then the last fault counts.
+// shows another one: then the last fault counts. So it does until the workload shows its present generation, as the pause of a failed rollout
+// is one: otherwise the pause would end the fault, and the resumed rollout show it again.
 func faultOf(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) string {
 	switch verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified); {
 	case wasVerified(status):
 		return ""
-	case seen.Current:
+	case seen.Current && (seen.Fault != "" || !seen.Behind):
 		return seen.Fault
 	case verified != nil && verified.Reason == appv1alpha1.ReasonWorkloadFailed:
 		return verified.Message

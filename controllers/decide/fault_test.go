@@ -65,6 +65,46 @@ func TestDecideGoesOnWhereAWorkloadRecovers(t *testing.T) {
 	g.Expect(s.seen.Suspended).To(BeTrue(), "until the release succeeds")
 }
 
+func behind(seen *decide.Observation) { seen.Behind = true }
+
+// The write that pauses a failed rollout, or scales its workload, is a generation of which the workload shows no health yet.
+func TestDecideKeepsAFaultUntilTheWorkloadShowsItsPresentGeneration(t *testing.T) {
+	g := NewWithT(t)
+	s := story{t: t, workload: newWorkload(), seen: see(3, rolling, fault("the phase is Degraded")), now: now}
+	g.Expect(s.decide().Pause).To(BeTrue())
+
+	s.seen.Paused, s.seen.Hold = true, decide.Held
+	behind(&s.seen)
+	fault("")(&s.seen)
+	g.Expect(s.decide().Resume).To(BeFalse())
+	g.Expect(s.workload.Status.Status).To(BeEquivalentTo("Suspend"))
+	g.Expect(messageOf(s.workload.Status.Conditions, "Verified")).To(Equal("the phase is Degraded"))
+
+	s.seen.Behind = false
+	fault("")(&s.seen)
+	g.Expect(s.decide().Resume).To(BeTrue(), "it has recovered")
+	g.Expect(s.workload.Status.Status).To(BeEquivalentTo("Running"))
+	behind(&s.seen)
+	s.decide()
+	g.Expect(s.workload.Status.Status).To(BeEquivalentTo("Running"), "of a release without a fault nothing is kept")
+	fault("condition Stalled is True")(&s.seen)
+	s.decide()
+	g.Expect(s.workload.Status.Status).To(BeEquivalentTo("Suspend"), "an expression may show a fault at once")
+}
+
+func TestDecideBeginsNoStepWhileAFailedWorkloadIsBehind(t *testing.T) {
+	g := NewWithT(t)
+	s := story{t: t, workload: newWorkload(), seen: see(4, inSteps("Gates"), passed(1, 1)), now: now}
+	s.decide()
+	fault("the phase is Degraded")(&s.seen)
+	s.decide()
+	fault("")(&s.seen)
+	behind(&s.seen)
+	s.now = s.now.Add(time.Hour)
+	s.decide()
+	g.Expect(s.workload.Status.Conditions).To(haveCondition("Paced", metav1.ConditionTrue, "StepFailed"))
+}
+
 func TestDecideLeavesAVerifiedReleaseWhereItsWorkloadFailsLater(t *testing.T) {
 	g := NewWithT(t)
 	s := story{t: t, workload: newWorkload(stored("Success", "True", "AllPodsPassed")), seen: see(3, passed(1, 3), fault("a node is away")), now: now}

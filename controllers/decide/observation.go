@@ -46,6 +46,8 @@ type Observation struct {
 	Unstamped bool
 	// Fault is why the workload itself shows that this release failed, empty where it doesn't.
 	Fault string
+	// Behind reports whether the workload doesn't show the health of its present generation yet.
+	Behind bool
 	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
 	// Suspended reports whether releases of the workload are denied.
