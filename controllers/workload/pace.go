@@ -28,6 +28,9 @@ type Partitioned interface {
 	// Let returns what lets the controller of a workload replace that many pods, those that it has replaced already included; none where
 	// the field has that value. The originals are the fields from before the operator paced the release.
 	Let(workload client.Object, pods int32, originals string) []Operation
+	// Yield returns what restores that field of a workload whose hold a user has ended, by the originals; none where the user ended the hold
+	// by it. The pause stays as it is.
+	Yield(workload client.Object, originals string) []Operation
 }
 
 // Pinned is a Pauser whose strategy may take pods away before new ones are available. The objects may be untyped.

@@ -65,7 +65,7 @@ func (c Change) let(object client.Object, kind workload.Kind) []workload.Operati
 }
 
 // unpace removes the mark, and restores what was overwritten for it. For a rollout that stays held, it leaves that to the end of the hold. A
-// user who has ended a hold set the partition.
+// user who has ended a hold may have set the partition for that.
 func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload.Pauser) []workload.Operation {
 	mark := markOf(object)
 	if mark == nil {
@@ -87,7 +87,7 @@ func (c Change) unpace(object client.Object, kind workload.Kind, pauser workload
 	case mark.Lever == appv1alpha1.LeverGates && !mark.Rests && !c.Resume: // the pause of a user
 		return operations
 	case ok && c.isOverridden(object):
-		return operations
+		return append(operations, partitioned.Yield(object, originals)...)
 	case ok:
 		return append(operations, partitioned.Let(object, decide.LetAll, originals)...)
 	case pauser.Paused(object):

@@ -41,6 +41,13 @@ type remembering struct{ deployment.Kind }
 
 func (remembering) Originals(client.Object) string { return "the fields" }
 
+// pausing is a kind with a pause beside its partition, as a declared kind may have.
+type pausing struct{ statefulset.Kind }
+
+func (pausing) Yield(_ client.Object, originals string) []workload.Operation {
+	return []workload.Operation{{Op: "add", Path: "/spec/partition", Value: originals}}
+}
+
 // The fourth release of each workload is paced.
 func TestApplyEndsAPace(t *testing.T) {
 	const paced, held = "altershield.defense.antgroup.com/paced", "altershield.defense.antgroup.com/held"
@@ -104,6 +111,8 @@ func TestApplyEndsAPace(t *testing.T) {
 			"altershield.defense.antgroup.com/held": "4-overridden",
 		}}, []operation{{"add", "/metadata/annotations/altershield.defense.antgroup.com~1held", "4-overridden"}, unmark}},
 		{"or ended it before", statefulset.Kind{}, set(kept, at, "4-overridden"), workloadpatch.Change{Unpace: true}, []operation{unmark}},
+		{"which restores a partition beside the pause", pausing{}, set(kept, at, "4-overridden"), workloadpatch.Change{Unpace: true},
+			[]operation{unmark, {"add", "/spec/partition", `{"partition":3}`}}},
 		{"a user has ended the hold of an earlier release", statefulset.Kind{}, set(kept, at, "3-overridden"), workloadpatch.Change{Unpace: true},
 			[]operation{unmark, {"add", partition, 3.0}}},
 		{"a hold of an earlier release is void", statefulset.Kind{}, set(kept, at, "3"), workloadpatch.Change{Unpace: true},

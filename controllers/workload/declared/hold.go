@@ -251,6 +251,15 @@ func (p pacing) Let(object client.Object, pods int32, originals string) []worklo
 	return append(operations, p.Resume(working, originals)...)
 }
 
+// Yield returns the operations that restore the partition, unless users end holds by it.
+func (p pacing) Yield(object client.Object, originals string) []workload.Operation {
+	present := p.partition.find(raw(object))
+	if p.byPartition || reflect.DeepEqual(present, unmarshal(originals)[p.partition.pointer()]) {
+		return nil
+	}
+	return holding{[]heldField{{at: p.partition, value: present}}}.Resume(object, originals)
+}
+
 // kept returns how many of the desired pods a user keeps at the previous revision, also while the operator holds or paces the rollout by another
 // partition. A user who keeps all of them by it, where nothing else holds the rollout, has paused it.
 func (p pacing) kept(object client.Object, desired int64) int64 {

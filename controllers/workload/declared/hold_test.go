@@ -223,6 +223,30 @@ func TestPacingWithFieldsThatHold(t *testing.T) {
 	}
 }
 
+// A user ends a hold by the field that holds. Otherwise the partition stays for ever, and keeps pods of later releases as if the user had set it.
+func TestPacingYieldsToAUser(t *testing.T) {
+	const path = "pace: {partition: {path: spec.updateStrategy.partition, counts: Old}}}"
+	both := compiled(t, "clonesets", "{hold: [{path: spec.updateStrategy.paused, value: true}], "+path).(workload.Partitioned)
+	for _, row := range []struct{ name, object, originals, want string }{
+		{"without a partition of the user", "spec: {replicas: 5, updateStrategy: {partition: 4, paused: false}}", "",
+			"spec: {replicas: 5, updateStrategy: {paused: false}}"},
+		{"with one", "spec: {replicas: 5, updateStrategy: {partition: 4}}", `{"/spec/updateStrategy/partition":2}`,
+			"spec: {replicas: 5, updateStrategy: {partition: 2}}"},
+		{"which is there", "spec: {replicas: 5, updateStrategy: {partition: 4}}", `{"/spec/updateStrategy/partition":4}`,
+			"spec: {replicas: 5, updateStrategy: {partition: 4}}"},
+		{"without a strategy", "spec: {replicas: 5, updateStrategy: {partition: 4}}", `{"/spec/updateStrategy":null}`, "spec: {replicas: 5}"},
+		{"who has paused it again", "spec: {replicas: 5, updateStrategy: {partition: 4, paused: true}}", `{"/spec/updateStrategy":null}`,
+			"spec: {replicas: 5, updateStrategy: {paused: true}}"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			object := objectOf(t, row.object)
+			NewWithT(t).Expect(patched(t, object.Object, both.Yield(object, row.originals))).To(Equal(objectOf(t, row.want).Object))
+		})
+	}
+	alone := compiled(t, "clonesets", "{"+path).(workload.Partitioned)
+	NewWithT(t).Expect(alone.Yield(objectOf(t, "spec: {replicas: 5, updateStrategy: {partition: 2}}"), "")).To(BeEmpty(), "it is the user's")
+}
+
 func TestParking(t *testing.T) {
 	g := NewWithT(t)
 	parker := compiled(t, "clonesets", "{pace: {partition: {path: spec.updateStrategy.partition, counts: FirstIndex, park: true}}}").(Parker)

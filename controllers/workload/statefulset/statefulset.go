@@ -293,6 +293,9 @@ func (Kind) Let(object client.Object, pods int32, known string) []workload.Opera
 	return []workload.Operation{{Op: "add", Path: partitionPath, Value: partition}}
 }
 
+// Yield leaves the partition: it is what users end a hold by.
+func (Kind) Yield(client.Object, string) []workload.Operation { return nil }
+
 // PaceFields returns the partition and the type of the strategy, without which there is none.
 func (Kind) PaceFields() []string { return []string{"/spec/updateStrategy/type", partitionPath} }
 
