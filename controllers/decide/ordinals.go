@@ -179,10 +179,15 @@ func (o Ordinals) isObsolete(pod *corev1.Pod, failed bool) bool {
 
 // successor returns the revision with which a pod comes back.
 func (o Ordinals) successor(pod *corev1.Pod) string {
-	if ordinalOf(pod) < int64(o.Start)+int64(o.Partition) {
+	if o.ReturnsToCurrent(pod) {
 		return o.Current
 	}
 	return o.Update
+}
+
+// ReturnsToCurrent reports whether a pod that is deleted comes back with Current.
+func (o Ordinals) ReturnsToCurrent(pod *corev1.Pod) bool {
+	return ordinalOf(pod) < int64(o.Start)+int64(o.Partition)
 }
 
 func (o Ordinals) revision(pod *corev1.Pod) string { return pod.Labels[o.Label] }

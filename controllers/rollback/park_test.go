@@ -326,6 +326,10 @@ func TestDeletePod(t *testing.T) {
 		{"that keeps the release from going on", podRequest(false, false), third(), dbObjects("0a 1a 2c!"), []string{"db-2"}, 5 * time.Second},
 		{"not of the release", podRequest(false, false), third(), dbObjects("0a 1a 2b!"), nil, 0},
 		{"but where it failed and is held", podRequest(false, true), third(held), dbObjects("0a 1a 2b!"), []string{"db-2"}, 5 * time.Second},
+		{"of a first release that failed, which a step of its repair replaces", podRequest(false, false), third(partitioned(2)),
+			append([]client.Object{recordOfDB("a", "Suspend")}, dbObjects("0a 1a 2a!")...), []string{"db-2"}, 5 * time.Second},
+		{"not of one that no step replaces yet", podRequest(false, false), third(partitioned(2)),
+			append([]client.Object{recordOfDB("a", "Suspend")}, dbObjects("0a 1a! 2a")...), nil, 0},
 		{"not that of another workload", podRequest(false, false), third(func(set *appsv1.StatefulSet) { set.UID = "s-2" }), dbObjects("0a 1a 2c!"), nil, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -385,6 +389,8 @@ func TestDeletePodReturnsAnObstacle(t *testing.T) {
 			third(held, func(set *appsv1.StatefulSet) { set.Status.CurrentRevision = "db-b" }), dbObjects("0a 1a 2b"), nil, "RolloutComplete", ""},
 		{"where its pods have volumes", podRequest(true, false), third(held, claiming), dbObjects("0a 1a 2b"), nil, "Data", ""},
 		{"where a stuck pod has volumes", podRequest(false, false), third(claiming), dbObjects("0a 1a 2c!"), nil, "Data", ""},
+		{"where it would come back with a version that failed, at a step", podRequest(false, true), third(partitioned(2)),
+			append(dbObjects("0a 1b! 2b"), recordOfDB("a", "Suspend")), nil, "NoVerifiedVersion", ""},
 		{"where it would come back with a version that failed", podRequest(false, true), third(held), append(dbObjects("0a 1a 2b!"), recordOfDB("a", "Suspend")), nil, "NoVerifiedVersion", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -84,6 +84,11 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if err != nil || next == nil {
 		return again, err
 	}
+	if !request.Park && ordinals.ReturnsToCurrent(next) {
+		if err := r.checkCurrent(ctx, request, object, ordinals); err != nil {
+			return 0, err
+		}
+	}
 	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
 		return 0, obstacle
 	}
@@ -94,39 +99,41 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	return turnWait, r.deletePod(ctx, request.Kind, object, next, why)
 }
 
-// stopped reports whether the release is not parked any more, or the namespace was opted out. The error is an Obstacle where a pod that
-// is deleted could come back with the wrong version.
+// stopped reports whether the release is not parked any more, or the namespace was opted out. The error is an Obstacle where a pod of a
+// parked release that is deleted could come back with the wrong version.
 func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.Object, ordinals decide.Ordinals) (bool, error) {
 	release, annotations := request.From, object.GetAnnotations()
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return out, err
 	}
-	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number).IsHeld()
-	if request.Park && (!held || appv1alpha1.ParkOf(annotations, release.Number) == nil) {
+	if !request.Park {
+		return false, nil
+	}
+	if held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number).IsHeld(); !held || appv1alpha1.ParkOf(annotations, release.Number) == nil {
 		return true, nil
 	}
-	if !request.Park && ordinals.Partition == 0 {
-		return false, nil // pods come back with the present template
+	if obstacle := barObstacle(workload.Phrase(request.Kind, object.GetName()), object, release, ordinals, request.Kind); obstacle != nil {
+		return false, obstacle
 	}
-	phrase := workload.Phrase(request.Kind, object.GetName())
-	if request.Park {
-		if obstacle := barObstacle(phrase, object, release, ordinals, request.Kind); obstacle != nil {
-			return false, obstacle
-		}
-	}
+	return false, r.checkCurrent(ctx, request, object, ordinals)
+}
+
+// checkCurrent returns an Obstacle where a pod must not come back with the last complete version.
+func (r *Roller) checkCurrent(ctx context.Context, request PodRequest, object client.Object, ordinals decide.Ordinals) error {
 	workloads, err := index.LiveChangeWorkloadsOf(ctx, r.Live, request.Kind, object)
 	if err != nil {
-		return false, err
+		return err
 	}
 	revisions, err := r.History.Native(ctx, request.Kind, object)
 	if err != nil {
-		return false, err
+		return err
 	}
-	past := decide.Past{Release: release, Workloads: workloads, Rollbacks: appv1alpha1.RollbacksOf(annotations)}
+	past := decide.Past{Release: request.From, Workloads: workloads, Rollbacks: appv1alpha1.RollbacksOf(object.GetAnnotations())}
+	phrase := workload.Phrase(request.Kind, object.GetName())
 	if obstacle := currentObstacle(phrase, ordinals, past, revisions, r.Clock.Now()); obstacle != nil {
-		return false, obstacle
+		return obstacle
 	}
-	return false, nil
+	return nil
 }
 
 // next returns the pod to delete, nil where none is to be deleted now.
