@@ -95,7 +95,9 @@ func (d *Decision) hold(
 	freezes := seen.isToFreeze(status, workload)
 	switch {
 	case !seen.Current:
-	case fails && (!freezes || !seen.mayPause()):
+	case fails && freezes && seen.goesOn():
+		d.holdFrozen(workload, seen)
+	case fails:
 		d.holdFailed(seen, failed, waits)
 	case seen.isOnTrial(status):
 		d.Pause = seen.mayPause()
@@ -119,8 +121,11 @@ func (d *Decision) holdFailed(seen Observation, failed, waits bool) {
 	d.Pause = (seen.Blocking || seen.isToPark()) && seen.mayPause() || failedFirst
 	d.Override = seen.Hold == Resumed
 	wasFrozen := seen.Freeze.Parked != nil && !waits && seen.staysPaused(failed) == ""
-	d.Resume = seen.Hold == Held && (seen.isFreeTrial() || wasFrozen)
+	d.Resume = seen.Hold == Held && (seen.isFreeTrial() && !waits || wasFrozen)
 }
+
+// goesOn reports whether the rollout of a failed release would go on, or the pause of its trial end.
+func (o *Observation) goesOn() bool { return o.mayPause() || o.Hold == Held && o.isFreeTrial() }
 
 // isToPark reports whether a user wants this release to be parked.
 func (o *Observation) isToPark() bool {
