@@ -121,6 +121,8 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"the freeze has ended; the rollout stays paused, as the release is parked", "False PodsFailed", false, false, true, 0},
 		{"held if it is parked by itself meanwhile", frozen, see(5, parkedBy(nil), failed, blockingOff, parked("PodsFailed")), "False Thawed",
 			"the freeze has ended; the rollout stays paused, as the release is parked", "False PodsFailed", false, false, true, 0},
+		{"held if it is a Job whose template failed before", frozen, see(1, parkedBy(nil), job, runs, refused), "False Thawed",
+			"the freeze has ended; the rollout stays paused, as its pod template failed its check in jobs.migrate--x--1", "Unknown Refused", false, false, true, 0},
 		{"not if no freeze parked it", stored("Running", "Unknown", "Verifying"), see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })),
 			"", "", "Unknown Verifying", false, false, false, 0},
 	} {

@@ -139,6 +139,8 @@ func (o *Observation) staysPaused(failed bool) string {
 		return "the release is parked"
 	case failed && (o.Blocking || o.First != nil):
 		return "the release failed"
+	case o.Refused != "":
+		return "its pod template failed its check in " + o.Refused
 	}
 	return ""
 }

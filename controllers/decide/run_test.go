@@ -39,6 +39,9 @@ func job(seen *decide.Observation) {
 }
 func trial(seen *decide.Observation) { seen.Trial = true }
 
+// refused is a Job that was suspended at its creation, as its pod template failed before.
+func refused(seen *decide.Observation) { seen.Refused = "jobs.migrate--x--1" }
+
 func runs(seen *decide.Observation) { seen.Run = &decide.Run{Name: "Job backup-1"} }
 
 func complete(succeeded int32) seenOption {
@@ -252,7 +255,6 @@ func TestDecisionAnswerTrial(t *testing.T) {
 }
 
 func TestDecideLeavesARefusedJobSuspended(t *testing.T) {
-	refused := func(seen *decide.Observation) { seen.Refused = "jobs.migrate--x--1" }
 	for _, row := range []struct {
 		name             string
 		seen             decide.Observation
