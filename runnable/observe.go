@@ -132,7 +132,7 @@ func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, se
 		return nil
 	}
 	rollout := r.Kind.Rollout(object)
-	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number).IsHeld()
+	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number) == decide.Held
 	seen.Parked = held && !ordinals.IsRolledOut() && appv1alpha1.ParkOf(object.GetAnnotations(), seen.Release.Number) != nil
 	unsticks, err := r.Settings.Unsticks(ctx)
 	if err != nil {

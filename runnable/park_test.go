@@ -149,6 +149,18 @@ func TestReconcileDeletesThePodsOfAParkedRelease(t *testing.T) {
 	g.Expect(b.roller.deletions).To(HaveLen(1), "the cache shows no other pod of the release")
 }
 
+// While a step waits, the rollout isn't held for a failure: the pods of the step are to stay.
+func TestReconcileDeletesNoPodOfAStepOnceItsParkIsOver(t *testing.T) {
+	g, objects := NewWithT(t), parkedWeb()
+	set := objects[1].(*appsv1.StatefulSet)
+	delete(set.Annotations, annotationPrefix+"held")
+	set.Annotations[annotationPrefix+"paced"] = `{"release":2,"policy":"default/web","lever":"Partition"}`
+	b := setBench(t, []error{nil}, objects...)
+	_, err := b.Reconcile(t.Context(), webKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.roller.deletions).To(BeEmpty())
+}
+
 // A StatefulSet that is scaled to no pods has completed its rollout: all pods that come back are of the release.
 func TestReconcileTakesAParkForOverOnceTheRolloutIsComplete(t *testing.T) {
 	for revision, requests := range map[string][]string{"web-a": nil, "web-b": {"PodsFailed"}} {

@@ -319,6 +319,8 @@ func TestDeletePod(t *testing.T) {
 		{"is over when all came back", podRequest(true, false), third(held), dbObjects("0a 1a 2a"), nil, 0},
 		{"not of a release that isn't parked any more", podRequest(true, false), third(), dbObjects("0a 1a 2b"), nil, 0},
 		{"not before its rollout is held", podRequest(true, false), third(held, partitioned(0)), dbObjects("0a 1a 2b"), nil, 0},
+		{"not while only a step holds its rollout", podRequest(true, false),
+			third(held, annotated("held", ""), annotated("paced", `{"release":2,"policy":"default/db","lever":"Partition"}`)), dbObjects("0a 1a 2b"), nil, 0},
 		{"not of another release", podRequest(true, false), third(held, annotated("release", "3")), dbObjects("0a 1a 2b"), nil, 0},
 		{"not before its controller has seen the spec", podRequest(true, false),
 			third(held, func(set *appsv1.StatefulSet) { set.Status.ObservedGeneration = 1 }), dbObjects("0a 1a 2b"), nil, time.Second},

@@ -109,7 +109,8 @@ func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.
 	if !request.Park {
 		return false, nil
 	}
-	if held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number).IsHeld(); !held || appv1alpha1.ParkOf(annotations, release.Number) == nil {
+	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number) == decide.Held
+	if !held || appv1alpha1.ParkOf(annotations, release.Number) == nil {
 		return true, nil
 	}
 	if obstacle := barObstacle(workload.Phrase(request.Kind, object.GetName()), object, release, ordinals, request.Kind); obstacle != nil {
