@@ -93,6 +93,9 @@ func (s *scene) hold(change *workloadpatch.Change, decision *decide.Decision, he
 	if decision.Freeze != nil {
 		change.Annotate[appv1alpha1.AnnotationFrozen] = decision.Freeze.String()
 	}
+	if decision.Unpark {
+		change.Unannotate = append(change.Unannotate, workloadpatch.Present(s.owner, appv1alpha1.AnnotationParked)...)
+	}
 }
 
 // mayEnd reports whether what can't be taken back may be done, as the end of a pause or of a pace. Where that is because the workload left

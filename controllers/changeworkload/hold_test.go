@@ -109,7 +109,8 @@ func TestSteerEndsTheOperatorsPauseOfAWorkloadThatLeftChangeControl(t *testing.T
 }
 
 func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
-	held := map[string]string{"held": "2", "frozen": `{"release":2,"by":["ops/friday"],"concurrent":5}`}
+	held := map[string]string{"held": "2", "frozen": `{"release":2,"by":["ops/friday"],"concurrent":5}`,
+		"parked": `{"release":2,"reason":"PodsFailed","time":"2026-11-21T09:00:00Z"}`}
 	for _, row := range []struct {
 		name     string
 		decision decide.Decision
@@ -117,12 +118,14 @@ func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
 		paused   bool
 		left     []string
 	}{
-		{"at the end of a freeze", decide.Decision{Resume: true, Thaw: true}, decide.Held, false, nil},
-		{"of a verified release, whose freeze isn't observed any more", decide.Decision{Resume: true}, decide.Held, false, nil},
-		{"that a user has ended", decide.Decision{Unhold: true, Thaw: true}, decide.Resumed, true, nil},
-		{"where a pod failed meanwhile, but the hold for that", decide.Decision{Thaw: true}, decide.Held, true, []string{"held"}},
-		{"unless the release is verified and still frozen", decide.Decision{Lift: true}, decide.Held, true, []string{"held", "frozen"}},
-		{"that a user overrode, once the release is verified", decide.Decision{Lift: true}, decide.Overridden, true, nil},
+		{"at the end of a freeze", decide.Decision{Resume: true, Thaw: true}, decide.Held, false, []string{"parked"}},
+		{"whose verdict was withdrawn", decide.Decision{Resume: true, Unpark: true}, decide.Held, false, nil},
+		{"or just a park", decide.Decision{Unpark: true}, decide.Held, true, []string{"held", "frozen"}},
+		{"of a verified release, whose freeze isn't observed any more", decide.Decision{Resume: true}, decide.Held, false, []string{"parked"}},
+		{"that a user has ended", decide.Decision{Unhold: true, Thaw: true}, decide.Resumed, true, []string{"parked"}},
+		{"where a pod failed meanwhile, but the hold for that", decide.Decision{Thaw: true}, decide.Held, true, []string{"held", "parked"}},
+		{"unless the release is verified and still frozen", decide.Decision{Lift: true}, decide.Held, true, []string{"held", "frozen", "parked"}},
+		{"that a user overrode, once the release is verified", decide.Decision{Lift: true}, decide.Overridden, true, []string{"parked"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

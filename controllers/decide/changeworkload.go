@@ -55,6 +55,8 @@ type Decision struct {
 	// Unhold reports whether to forget a pause for the first nodes, or for a freeze, that a user has ended: the rollout may be paused again.
 	// That of a paced release may be forgotten while its steps keep the rollout paused.
 	Unhold bool
+	// Unpark reports whether the mark that the release is parked has to be removed, as no pod is failed any more.
+	Unpark bool
 	// Let is how many pods of the release may run, LetAll for all. Rest reports whether its rollout has to be paused because a step waits, for
 	// one with gates with Rests in the mark until the pause ends; Unpace whether the mark that the release is paced has to be removed, and the fields
 	// restored that the operator overwrote for it.

@@ -91,7 +91,7 @@ func isHeldForStep(workload metav1.Object, release int64) bool {
 func (d *Decision) hold(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits, rests bool,
 ) {
-	fails := (failed || seen.isToPark()) && seen.OptedIn
+	fails := (failed || seen.isParkedByUser()) && seen.OptedIn
 	freezes := seen.isToFreeze(status, workload)
 	switch {
 	case !seen.Current:
@@ -112,6 +112,7 @@ func (d *Decision) hold(
 		d.letRoll(seen, waits)
 	}
 	d.unpace(workload, seen, waits || fails && seen.Hold == Held)
+	d.Unpark = seen.endsPark(failed)
 }
 
 // holdFailed also marks the pause for the first nodes as that of a failure once the stored status shows it, so that a user may end it. The pause
@@ -127,15 +128,25 @@ func (d *Decision) holdFailed(seen Observation, failed, waits bool) {
 // goesOn reports whether the rollout of a failed release would go on, or the pause of its trial end.
 func (o *Observation) goesOn() bool { return o.mayPause() || o.Hold == Held && o.isFreeTrial() }
 
-// isToPark reports whether a user wants this release to be parked.
+// isToPark reports whether a user, or a ReleasePolicy, wants this release to be parked.
 func (o *Observation) isToPark() bool {
 	return o.Parked != nil && o.Parked.Reason == appv1alpha1.RollbackRequested
+}
+
+// isParkedByUser reports whether a user wants this release to be parked. Any other park is for failed pods, and ends with the verdict.
+func (o *Observation) isParkedByUser() bool {
+	return o.isToPark() && !strings.HasPrefix(o.Parked.User, appv1alpha1.RollbackByPolicy)
+}
+
+// endsPark reports whether the park of this release ends, as no pod is failed any more.
+func (o *Observation) endsPark(failed bool) bool {
+	return o.Current && o.OptedIn && o.Parked != nil && !failed && !o.isParkedByUser()
 }
 
 // staysPaused returns why a rollout stays paused at the end of a freeze, empty if it doesn't.
 func (o *Observation) staysPaused(failed bool) string {
 	switch {
-	case o.isToPark() || failed && o.Parked != nil:
+	case o.isParkedByUser() || failed && o.Parked != nil:
 		return "the release is parked"
 	case failed && (o.Blocking || o.First != nil):
 		return "the release failed"

@@ -90,6 +90,12 @@ func parked(reason appv1alpha1.RollbackReason) seenOption {
 	}
 }
 
+// parkedByPolicy is a release that its ReleasePolicy has parked, as it failed.
+func parkedByPolicy(seen *decide.Observation) {
+	parked("Requested")(seen)
+	seen.Parked.User = "ReleasePolicy default/web"
+}
+
 func TestDecideHoldsAParkedRelease(t *testing.T) {
 	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
 	for _, row := range []struct {
@@ -103,6 +109,8 @@ func TestDecideHoldsAParkedRelease(t *testing.T) {
 		{"once", see(20, rolling, parked("Requested"), hold("held")), false, false, false, "True Requested", "Parked"},
 		{"that failed", see(20, rolling, suspended, failed, parked("PodsFailed"), hold("held")), false, false, false, "True PodsFailed", "PodsFailed"},
 		{"until the verdict is taken back", see(20, rolling, suspended, parked("PodsFailed"), hold("held")), false, true, false, "True PodsFailed", "Parked"},
+		{"that failed, as its policy wants, also while blocking is off", see(20, rolling, blockingOff, failed, parkedByPolicy), true, false, false, "", "PodsFailed"},
+		{"as its policy wants, until the verdict is taken back", see(20, rolling, suspended, parkedByPolicy, hold("held")), false, true, false, "True Requested", "Parked"},
 		{"unless a user pauses it", see(20, rolling, paused, parked("Requested")), false, false, false, "", "DeploymentPaused"},
 		{"until a user resumes it", see(20, rolling, parked("Requested"), hold("resumed")), false, false, true, "", "Verifying"},
 		{"until its namespace is opted out", see(20, rolling, optedOut, parked("Requested"), hold("held")), false, true, false, "", "NamespaceOptedOut"},
@@ -118,6 +126,35 @@ func TestDecideHoldsAParkedRelease(t *testing.T) {
 			g.Expect(decision.Override).To(Equal(row.override), "override")
 			g.Expect(conditionOf(decision.Status, "Parked")).To(Equal(row.condition))
 			g.Expect(conditionOf(decision.Status, "Verified")).To(HaveSuffix(" " + row.verified))
+		})
+	}
+}
+
+// A park for failed pods is over once none is failed any more: a later hold, or the pause of a step, is none of a park.
+func TestDecideEndsAParkWithItsVerdict(t *testing.T) {
+	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
+	for _, row := range []struct {
+		name string
+		seen decide.Observation
+		// writes are those of three decisions.
+		writes [3]string
+		parked string
+	}{
+		{"whose rollout goes on then", see(20, rolling, parked("PodsFailed"), hold("held")), [3]string{"resume unpark"}, "False Resumed"},
+		{"as its policy wanted", see(20, rolling, parkedByPolicy, hold("held")), [3]string{"resume unpark"}, "False Resumed"},
+		{"while a freeze is on", see(20, rolling, holding, parked("PodsFailed"), hold("held")), [3]string{"freeze unpark"}, "False Resumed"},
+		{"that a freeze has parked meanwhile", see(20, parkedBy(friday()), parked("PodsFailed")), [3]string{"unpark"}, "False Resumed"},
+		{"before its rollout is held", see(20, rolling, parked("PodsFailed")), [3]string{"unpark"}, ""},
+		{"not while a pod is failed", see(20, rolling, suspended, failed, parked("PodsFailed"), hold("held")), [3]string{}, "True PodsFailed"},
+		{"not while a pod is failed, as its policy wants", see(20, rolling, suspended, failed, parkedByPolicy, hold("held")), [3]string{}, "True Requested"},
+		{"not if a user asked for it", see(20, rolling, parked("Requested"), hold("held")), [3]string{}, "True Requested"},
+		{"not where the namespace is opted out", see(20, rolling, optedOut, parked("PodsFailed")), [3]string{}, ""},
+		{"not of a release that is over", see(20, rolling, moved, parked("PodsFailed")), [3]string{}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, tale := NewWithT(t), &story{t: t, workload: newWorkload(stored("Running", "Unknown", "Verifying")), seen: row.seen, now: now}
+			g.Expect([3]string{tale.steer(), tale.steer(), tale.steer()}).To(Equal(row.writes))
+			g.Expect(conditionOf(tale.workload.Status, "Parked")).To(Equal(row.parked))
 		})
 	}
 }

@@ -54,6 +54,10 @@ func (s *story) steer() string {
 		write("freeze")
 		seen.Freeze.Parked = decision.Freeze
 	}
+	if decision.Unpark {
+		write("unpark")
+		seen.Parked = nil
+	}
 	s.now = s.now.Add(time.Second)
 	return strings.Join(writes, " ")
 }

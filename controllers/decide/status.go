@@ -132,6 +132,8 @@ func setParked(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
 	case !seen.Current:
 		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonSuperseded,
 			"the "+seen.Kind+" has moved on to another release")
+	case seen.Hold.IsHeld():
+		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonResumed, "no pod of the release is failed any more")
 	default:
 		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonResumed, "the rollout of the release goes on or is complete: pods that are deleted come back with it")
 	}

@@ -141,7 +141,8 @@ const (
 	// kind needs none to let it go on. Written and removed with AnnotationHeld.
 	AnnotationHeldFrom = "altershield.defense.antgroup.com/held-from"
 	// AnnotationParked on a workload holds a Park in JSON: its release is to be held, and the pods of the release are deleted one at
-	// a time. Written by the rollback controller, dropped by the mutating webhook when a release begins.
+	// a time. Written by the rollback controller; removed by the mutating webhook when a release begins, and by the ChangeWorkload reconciler when the
+	// verdict of a release that was parked for it is withdrawn.
 	AnnotationParked = "altershield.defense.antgroup.com/parked"
 	// AnnotationFrozen on a workload holds a Frozen in JSON: its release waits for the end of a ChangeFreeze. Written by the mutating
 	// webhook with the release, or by the ChangeWorkload reconciler when it holds a release under way; removed by that reconciler, and by the
