@@ -77,7 +77,7 @@ type Decision struct {
 	Clear bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
-	// moved reports whether a step of the release began, or the pace ended.
+	// moved reports whether a step of the release began, or its first nodes, or the pace ended.
 	moved bool
 }
 
@@ -103,7 +103,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.BreakGlass = seen.Freeze.Pass
 	}
 	frozen := awaitThaw(&status, seen, failed)
-	first, startFirst := false, seen.awaitsStartFirst(&status)
+	nodes, first, startFirst := status.FirstNodes, false, seen.awaitsStartFirst(&status, workload)
 	switch {
 	case frozen:
 		putOffFirst(&status, seen)
@@ -112,6 +112,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	}
 	onHold := seen.isOnHold(&status, workload, frozen, first)
 	decision.awaitPace(&status, workload, tally, seen, onHold, now)
+	decision.moved = decision.moved || isPaced(&status) && nodes == nil && status.FirstNodes != nil
 	decision.judge(&status, workload, tally, seen, failed, now)
 	if checkAgain > 0 {
 		decision.lookIn(checkAgain)

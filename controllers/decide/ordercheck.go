@@ -67,11 +67,12 @@ func (o *Observation) awaitsOrderPre() bool {
 	return edgesOf(o.OrderCheck.Status.Status).stage == appv1alpha1.StagePre
 }
 
-// awaitsStartFirst reports whether a paced release waits for its order, or for a check before its first pod, before it waits for its first nodes.
-func (o *Observation) awaitsStartFirst(status *appv1alpha1.ChangeWorkloadStatus) bool {
+// awaitsStartFirst reports whether a paced release waits for its order, the approvals of its first step, or a check before its first pod, before it
+// waits for its first nodes.
+func (o *Observation) awaitsStartFirst(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload) bool {
 	return o.First != nil && o.Hold == Held && o.Current && o.OptedIn && status.FirstNodes == nil && o.Pace.Mark != nil &&
 		!meta.IsStatusConditionFalse(status.Conditions, appv1alpha1.ConditionPaced) &&
-		(o.awaitsOrderPre() || awaitedCheck(status, appv1alpha1.PhaseBefore) != "")
+		(o.awaitsOrderPre() || o.lacksApprovals(status, workload) || awaitedCheck(status, appv1alpha1.PhaseBefore) != "")
 }
 
 // opensOrderCheck reports whether a release needs the check of its order, which it doesn't have: to wait for it, or to show that it failed.

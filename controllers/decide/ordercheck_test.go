@@ -228,6 +228,55 @@ func TestDecideChecksTheOrderBeforeTheFirstNodes(t *testing.T) {
 	g.Expect(conditionOf(s.workload.Status, "FirstNodes")).To(Equal("False Resumed"))
 }
 
+func TestDecideAwaitsTheApprovalsOfTheFirstStepBeforeTheFirstNodes(t *testing.T) {
+	approvals := func(spec *appv1alpha1.ReleasePolicySpec) { spec.Steps[0].Approvals = 1 }
+	onFirst := func(seen *decide.Observation) {
+		seen.Hold, seen.Paused = decide.Held, true
+		seen.First = &decide.First{Asked: true, Nodes: []string{"a"}, Of: map[types.UID]string{}}
+	}
+	denied := approval("carol", func(approval *appv1alpha1.ChangeApproval) { approval.Spec.Decision = "Deny" })
+	noPolicy := withPace(func(pace *decide.Pace) { pace.Policy = nil })
+	for _, row := range []struct {
+		name   string
+		seen   decide.Observation
+		starts bool
+		paced  string
+	}{
+		{"none is given", see(20, inSteps("Nodes", approvals), onFirst), false, "True AwaitingApproval"},
+		{"that of the author", see(20, inSteps("Nodes", approvals), onFirst, approved(approval("alice"))), false, "True AwaitingApproval"},
+		{"one is denied", see(20, inSteps("Nodes", approvals), onFirst, approved(approval("bob"), denied)), false, "True ApprovalDenied"},
+		{"a user who lets it go on gives none", see(20, inSteps("Nodes", approvals), onFirst, goOn(1)), false, "True AwaitingApproval"},
+		{"its policy is gone for a moment", see(20, inSteps("Nodes", approvals), onFirst, noPolicy), false, "True OnHold"},
+		{"it is given", see(20, inSteps("Nodes", approvals), onFirst, approved(approval("bob"))), true, "True OnHold"},
+		{"it passed them by a BreakGlass", see(20, inSteps("Nodes", approvals), onFirst, passedAt(now, "Approval")), true, "True OnHold"},
+		{"a later step needs one", see(20, inSteps("Nodes"), onFirst), true, "True OnHold"},
+		{"it is that of a new workload", see(20, inSteps("Nodes", approvals), onFirst, withPace(func(pace *decide.Pace) { pace.Mark.New = true })), true, "True OnHold"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := &story{t: t, workload: newWorkload(atStep(0, 0, "AwaitingApproval")), seen: row.seen, now: now}
+			for range 2 {
+				decision := s.decide()
+				g.Expect(decision.Unhold || decision.Resume).To(BeFalse(), "it stays paused for its first nodes")
+				g.Expect(decide.AwaitedFirstNodes(s.workload) != nil).To(Equal(row.starts))
+				g.Expect(conditionOf(s.workload.Status, "Paced")).To(Equal(row.paced))
+			}
+		})
+	}
+}
+
+// As a step, the first nodes begin by what the API server shows: an approval may have been withdrawn.
+func TestDecisionIsFinalWhenTheFirstNodesOfAPacedReleaseBegin(t *testing.T) {
+	g := NewWithT(t)
+	s := &story{t: t, workload: newWorkload(atStep(0, 0, "AwaitingApproval")), seen: see(20, inSteps("Nodes"), hold("held"), func(seen *decide.Observation) {
+		seen.First = &decide.First{Asked: true, Nodes: []string{"a"}, Of: map[types.UID]string{}}
+	}), now: now}
+	begins := s.decide()
+	g.Expect(begins.IsFinal()).To(BeTrue())
+	goesOn := s.decide()
+	g.Expect(goesOn.IsFinal()).To(BeFalse())
+}
+
 func newWorkloadStored(workload *appv1alpha1.ChangeWorkload) {
 	stored("Running", "Unknown", "Verifying")(workload)
 }

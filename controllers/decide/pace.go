@@ -430,6 +430,19 @@ func (p *pacing) awaitedApprovals(next string) (reason, message string) {
 	return "", ""
 }
 
+// lacksApprovals reports whether the first step of a paced release has yet to be approved. Without a policy it isn't known whether it has to.
+func (o *Observation) lacksApprovals(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload) bool {
+	switch {
+	case status.Pace != nil && status.Pace.Step > 0:
+		return false
+	case !o.Pace.hasSteps():
+		return true
+	}
+	first := pacing{ReleasePace: &appv1alpha1.ReleasePace{}, status: status, workload: workload, seen: o}
+	reason, _ := first.awaitedApprovals("")
+	return reason != ""
+}
+
 // ended returns how the present step ended. Approvers mustn't take it for one that passed if it didn't.
 func (p *pacing) ended() string {
 	passed := len(p.tally.passed) >= int(p.Target)
