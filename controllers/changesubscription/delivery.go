@@ -133,7 +133,7 @@ func (r *Reconciler) deliver(ctx context.Context, object *appv1alpha1.ChangeSubs
 	notice.Remember(&object.Status, turn.line.told, events)
 	turn.pending = notice.Unknown(&object.Status, turn.line.told, events)
 	wait, err := turn.run(ctx)
-	notice.Trim(&object.Status, events, turn.pending, r.Clock.Now())
+	wait = soonest(wait, notice.Trim(&object.Status, events, turn.pending, r.Clock.Now()))
 	turn.line.forget(object.Status.ToldUntil.Time)
 	turn.line.waiting, turn.line.generation = turn.pending, object.Generation
 	object.Status.Pending = int32(len(turn.pending))

@@ -510,6 +510,24 @@ func TestReconcileTellsWhatTheCacheShowsAfterManyEvents(t *testing.T) {
 		ContainSubstring("shop/late: release 2 has started"), ContainSubstring("shop/late: release 2 failed"), ContainSubstring("shop/last: release 2 has started")))
 }
 
+func TestReconcileTellsABurstOnceIfTheLeaderChangesAMinuteLater(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	b := newBench(t, testkit.NewFake(t, robot.secret(), robot.subscription(func(s *appv1alpha1.ChangeSubscription) { s.Spec.Sink.Type = "Slack" })))
+	b.reconcile()
+	for i := range 400 { // in one second, more than the status can list
+		b.release(fmt.Sprint("web-", i))
+	}
+	wait := b.reconcile()
+	g.Expect(wait).To(Equal(61))
+	g.Expect(robot.bodies).To(HaveLen(1))
+	b.step(wait)
+	g.Expect(b.reconcile()).To(Equal(600))
+	b.Reconciler = b.restarted()
+	b.reconcile()
+	g.Expect(robot.bodies).To(HaveLen(1))
+}
+
 func TestReconcileTellsOldEventsInOneMessage(t *testing.T) {
 	g := NewWithT(t)
 	robot := newRobot(t)

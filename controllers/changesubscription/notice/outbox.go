@@ -212,8 +212,9 @@ func Deliver(status *appv1alpha1.ChangeSubscriptionStatus, events []Event) {
 }
 
 // Trim moves the time before which nothing is told, and shortens the list of delivered events to what the status can hold. events are all
-// those that are selected, and pending those that wait, both in the order of time.
-func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event, now time.Time) {
+// those that are selected, and pending those that wait, both in the order of time. It returns after what time that time can move past a delivered
+// event that the status doesn't list, 0 if there is none.
+func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event, now time.Time) time.Duration {
 	until := now.Add(-Lag)
 	if len(pending) > 0 && pending[0].At.Before(until) {
 		until = pending[0].At
@@ -236,26 +237,31 @@ func Trim(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event,
 		return forget
 	})
 	status.Delivered = kept[max(0, excess):]
-	passUnlisted(status, events, pending, now)
+	return passUnlisted(status, events, pending, now)
 }
 
 // passUnlisted moves the time before which nothing is told past the delivered events that the status doesn't list. Those of the last minute, and those
-// after what waits, are told again after a restart, with the same ID, rather than lose what comes to light after them or waits.
-func passUnlisted(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event, now time.Time) {
-	until := now.Add(-leastLag)
-	if len(pending) > 0 && pending[0].At.Before(until) {
-		until = pending[0].At
-	}
+// after what waits, are told again after a restart, with the same ID, rather than lose what comes to light after them or waits. It returns after what
+// time the first of the last minute can be passed, 0 if there is none.
+func passUnlisted(status *appv1alpha1.ChangeSubscriptionStatus, events, pending []Event, now time.Time) time.Duration {
 	listed := make(map[string]bool, len(status.Delivered))
 	for _, id := range status.Delivered {
 		listed[id] = true
 	}
 	for i := range events {
-		after := events[i].At.Add(time.Second).Truncate(time.Second) // later than until for those that wait
-		if !listed[events[i].ID] && !after.After(until) && after.After(status.ToldUntil.Time) {
-			status.ToldUntil = &metav1.Time{Time: after}
+		after := events[i].At.Add(time.Second).Truncate(time.Second)
+		if len(pending) > 0 && after.After(pending[0].At) { // as it is for those that wait themselves
+			break
 		}
+		if listed[events[i].ID] || !after.After(status.ToldUntil.Time) {
+			continue
+		}
+		if wait := after.Add(leastLag).Sub(now); wait > 0 {
+			return wait
+		}
+		status.ToldUntil = &metav1.Time{Time: after}
 	}
+	return 0
 }
 
 // SetBack corrects the times of the status of a subscription that are later than the clock of the operator could have set them: it went back, or is that

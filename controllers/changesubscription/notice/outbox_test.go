@@ -215,12 +215,13 @@ func TestTrimTellsWhatComesToLightAfterManyOthers(t *testing.T) {
 	told := metav1.NewTime(start())
 	status := &appv1alpha1.ChangeSubscriptionStatus{ToldUntil: &told}
 	Deliver(status, events)
-	Trim(status, events, nil, after(100))
+	g.Expect(Trim(status, events, nil, after(100))).To(Equal(61 * time.Second))
 	g.Expect(status.Delivered).To(HaveLen(256))
 	g.Expect(status.ToldUntil.Time).To(Equal(start()), "another one of that second, or of one before it, may come to light")
-	Trim(status, events, nil, after(160))
+	g.Expect(Trim(status, events, []Event{happened("ReleaseStarted", "waits", 90)}, after(160))).To(BeZero(), "what waits is looked at anyway")
+	g.Expect(Trim(status, events, nil, after(160))).To(Equal(time.Second))
 	g.Expect(status.ToldUntil.Time).To(Equal(start()))
-	Trim(status, events, nil, after(161))
+	g.Expect(Trim(status, events, nil, after(161))).To(BeZero())
 	g.Expect(status.ToldUntil.Time).To(Equal(after(101)), "so that none of the 44 is told again")
 	g.Expect(status.Delivered).To(HaveLen(256))
 }
