@@ -19,8 +19,10 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -79,10 +81,12 @@ type cluster struct {
 	ask func(ctx context.Context, path string) (Answer, error)
 }
 
-// bound has requests end with a context: those of the discovery of kinds have no other one.
+// bound has requests end with a context, or in time: those of the discovery of kinds have no other limit.
 type bound struct {
 	http.RoundTripper
 	until context.Context //nolint:containedctx // a request has one of its own
+	// within is how long a request without a deadline may take, unless it is a watch. 0 is for ever.
+	within time.Duration
 }
 
 // RoundTrip makes a request.
@@ -91,9 +95,35 @@ func (b bound) RoundTrip(request *http.Request) (*http.Response, error) {
 	if b.until.Err() != nil { // of which AfterFunc tells a moment later
 		cancel(context.Cause(b.until))
 	}
-	release := context.AfterFunc(b.until, func() { cancel(context.Cause(b.until)) })
-	context.AfterFunc(ctx, func() { release() }) // the client ends the context of a request that is over
-	return b.RoundTripper.RoundTrip(request.WithContext(ctx))
+	releases := []func() bool{context.AfterFunc(b.until, func() { cancel(context.Cause(b.until)) })}
+	if _, isLimited := ctx.Deadline(); b.within > 0 && !isLimited && !request.URL.Query().Has("watch") {
+		releases = append(releases, time.AfterFunc(b.within, func() { cancel(context.DeadlineExceeded) }).Stop)
+	}
+	end := func() {
+		for _, release := range releases {
+			release()
+		}
+		cancel(nil)
+	}
+	response, err := b.RoundTripper.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	response.Body = boundBody{response.Body, end}
+	return response, nil
+}
+
+// boundBody is that of an answer, at whose end the request is over.
+type boundBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close ends the request.
+func (b boundBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
 }
 
 // WrappedRoundTripper returns what makes the requests, for client-go.
@@ -105,7 +135,7 @@ func (t *tool) connect(ctx context.Context) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bound{next, ctx} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bound{next, ctx, 0} })
 	connected, err := t.Connect(config)
 	if err != nil {
 		return nil, err

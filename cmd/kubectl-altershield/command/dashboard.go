@@ -19,6 +19,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -69,6 +70,7 @@ func (t *tool) runDashboard(ctx context.Context, flags serving) error {
 		return err
 	}
 	config.Timeout = 0 // a watch has no end; every call of the page has one
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bound{next, ctx, t.flags.requestTimeout} })
 	connected, err := t.Connect(config)
 	if err != nil {
 		return err

@@ -183,48 +183,47 @@ func TestAClusterWithoutTheOperatorIsASentence(t *testing.T) {
 	g.Expect(answer.err).To(ContainSubstring("this cluster doesn't have the kind: is AlterShield Operator installed?"))
 }
 
-func TestAnAPIServerThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
-	g := NewWithT(t)
+// newSilent returns a bench whose API server takes requests, which it notes, and doesn't answer.
+func newSilent(t *testing.T, asked func()) *bench {
+	t.Helper()
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		asked()
 		select {
 		case <-release:
 		case <-request.Context().Done():
 		}
 	}))
-	defer server.Close()
-	defer close(release)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
 	b := newBench(t)
 	b.connect = func(config *rest.Config) (client.WithWatch, error) {
 		config.Host = server.URL
 		return command.Connect(config)
 	}
-	answer := b.run("list", "--request-timeout=50ms")
-	g.Expect(answer.code).To(Equal(command.Timeout), answer.err)
-	g.Expect(answer.err).To(ContainSubstring("the API server didn't answer in time; --request-timeout sets how long to wait"))
+	return b
+}
+
+func TestAnAPIServerThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
+	for _, verb := range []string{"list", "dashboard"} {
+		g := NewWithT(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		answer := newSilent(t, func() {}).runIn(ctx, verb, "--request-timeout=50ms")
+		g.Expect(answer.code).To(Equal(command.Timeout), answer.err)
+		g.Expect(answer.err).To(ContainSubstring("the API server didn't answer in time; --request-timeout sets how long to wait"))
+		g.Expect(ctx.Err()).NotTo(HaveOccurred())
+	}
 }
 
 func TestAnInterruptEndsACommandWhileTheAPIServerIsSilent(t *testing.T) {
-	g := NewWithT(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		cancel()
-		select {
-		case <-release:
-		case <-request.Context().Done():
-		}
-	}))
-	defer server.Close()
-	defer close(release)
-	b := newBench(t)
-	b.connect = func(config *rest.Config) (client.WithWatch, error) {
-		config.Host = server.URL
-		return command.Connect(config)
+	for _, verb := range []string{"list", "dashboard"} {
+		g := NewWithT(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		begun := time.Now()
+		g.Expect(newSilent(t, cancel).runIn(ctx, verb, "--request-timeout=20s").code).To(Equal(command.Interrupted))
+		g.Expect(time.Since(begun)).To(BeNumerically("<", 15*time.Second))
 	}
-	begun := time.Now()
-	g.Expect(b.runIn(ctx, "list", "--request-timeout=20s").code).To(Equal(command.Interrupted))
-	g.Expect(time.Since(begun)).To(BeNumerically("<", 15*time.Second))
 }
 
 func TestRejectedCredentialsAreASentence(t *testing.T) {
