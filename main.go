@@ -159,7 +159,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	ending := delayCancel(ctx, opts.shutdownDelay)
 	err = mgr.Start(ending)
-	// The API server may be away, which may also be why the manager ended. Without a signal nobody will kill this process soon.
+	// The API server may be away, which may also be why the manager ended. The server of the probes has ended with it: without a signal the kubelet sends one
+	// after 20 to 30 s, as the liveness probe fails.
 	saved(delayCancel(ending, opts.gracefulShutdownTime))
 	if err != nil {
 		return fmt.Errorf("running the manager: %w", err)
