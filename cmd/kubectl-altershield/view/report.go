@@ -17,6 +17,7 @@ limitations under the License.
 package view
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -82,22 +83,43 @@ type redaction struct {
 	with    string
 }
 
-// NewRedactor returns a Redactor. A quote may have backslashes before it, as in a text that is part of JSON.
+// after returns what replaces the text after the groups of a pattern.
+func after(has, pattern string) redaction {
+	compiled, kept := regexp.MustCompile(pattern), ""
+	for group := range compiled.NumSubexp() {
+		kept += fmt.Sprintf("${%d}", group+1)
+	}
+	return redaction{has, compiled, kept + redacted}
+}
+
+// quoted returns the pattern of a text that begins with a quote, which is a group, and with what begins matches. It goes on to the same quote with as many
+// backslashes, as in a text that is part of JSON: with more of them the quote is one of the text.
+func quoted(quote, begins string) string {
+	other := `[^\\\n` + quote + `]`
+	escaped := func(least string) string {
+		return begins + `(?:` + other + `|\\+` + other + `|\\{` + least + `,}` + quote + `)*`
+	}
+	return `(\\` + quote + `)` + escaped("2") + `|(\\{2,}` + quote + `)` + escaped("4") + `|(` + quote + `)` + begins + `(?:` + other + `|\\.)*`
+}
+
+// NewRedactor returns a Redactor.
 func NewRedactor() Redactor {
 	const (
-		name   = `[\w-]*(?:password|passwd|token|secret|api[-_]?key|credential)[\w-]*`
-		quoted = `(\\+["'])[^"'\\\n]*|(")(?:[^"\\\n]|\\.)*|(')[^'\n]*`
-		flag   = `(?:^|[\s"'(\[,])`
-		next   = `\\*["']\s*,\s*` // between two texts of a list
+		name = `[\w-]*(?:password|passwd|token|secret|api[-_]?key|credential)[\w-]*`
+		flag = `(?:^|[\s"'(\[,])`
+		next = `\\*["']\s*,\s*` // between two texts of a list
+		// list goes on to its end, or that of the line: a bracket in a text of it ends none.
+		list = `(\[\s*)(?:,\s*|\\+"(?:[^\\\n"]|\\+[^\\\n"]|\\{2,}")*(?:\\+")?|"(?:[^\\\n"]|\\.)*"?|[^\]\n"])*`
+		user = `[^"'\\\n:]*:`
 	)
+	texts, users := quoted(`"`, "")+`|`+quoted(`'`, ""), quoted(`"`, user)+`|`+quoted(`'`, user)
 	return Redactor{[]redaction{
 		{"://", regexp.MustCompile(`(://)[^/@\s]+@`), "${1}" + redacted + "@"},
-		{"authorization", regexp.MustCompile(`(?i)(\bauthorization\\*["']?\s*[=:]\s*\[?\\*["']?)(?:[\w-]+[ \t]+)?[^\s"',;&\\]+`), "${1}" + redacted},
+		after("authorization", `(?i)(\bauthorization\\*["']?\s*[=:]\s*\[?\\*["']?)(?:[\w-]+[ \t]+)?[^\s"',;&\\]+`),
 		{"", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`), "${1} " + redacted},
-		{"", regexp.MustCompile(`(?im)(` + name + `\\*["']?\s*[=:]\s*)(?:` + quoted + `|[^\s"',;&]+)|` +
-			`(` + flag + `-` + name + `(?:` + next + `|[ \t]+))(?:` + quoted + `|[^\s"',;&-][^\s"',;&]*)`), "${1}${2}${3}${4}${5}${6}${7}${8}" + redacted},
-		{"-u", regexp.MustCompile(`(?m)(` + flag + `(?:-u|--(?:proxy-)?user)(?:` + next + `|[ \t=]*))(?:(\\*["'])[^"'\\\n:]*:[^"'\\\n]*|[^\s"',:]+:[^\s"',]+)`),
-			"${1}${2}" + redacted},
+		after("", `(?im)(`+name+`\\*["']?\s*[=:]\s*)(?:`+list+`|`+texts+`|[^\s"',;&]+)|`+
+			`(`+flag+`-`+name+`(?:`+next+`|[ \t]+))(?:`+texts+`|[^\s"',;&-][^\s"',;&]*)`),
+		after("-u", `(?m)(`+flag+`(?:-u|--(?:proxy-)?user)(?:`+next+`|[ \t=]*))(?:`+users+`|[^\s"',:]+:[^\s"',]+)`),
 		{"eyj", regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+`), redacted},
 	}}
 }

@@ -106,6 +106,22 @@ func TestRedactorRemovesLoginsFromTexts(t *testing.T) {
 		"Authorization: ApiKey s3cr3t, next":         "Authorization: (redacted), next",
 		`curl -H "authorization: s3cr3t"`:            `curl -H "authorization: (redacted)"`,
 		`{"Authorization":["ApiKey s3cr3t"]}`:        `{"Authorization":["(redacted)"]}`,
+		// Quotes, backslashes and brackets in a value.
+		`{"msg":"\"password\":\"it's me\",1"}`:                            `{"msg":"\"password\":\"(redacted)\",1"}`,
+		`{"msg":"\"password\":\"a\\\\b \\\"c\\\" d\",\"n\":1"}`:           `{"msg":"\"password\":\"(redacted)\",\"n\":1"}`,
+		`{"msg":"password: \"two\nlines\", 1"}`:                           `{"msg":"password: \"(redacted)\", 1"}`,
+		`{"a":"{\"b\":\"{\\\"token\\\":\\\"it's me\\\",\\\"n\\\":1}\"}"}`: `{"a":"{\"b\":\"{\\\"token\\\":\\\"(redacted)\\\",\\\"n\\\":1}\"}"}`,
+		`{'password': 'it\'s me', 'n': 1}`:                                `{'password': '(redacted)', 'n': 1}`,
+		`password: 'say "hi" now', n: 1`:                                  `password: '(redacted)', n: 1`,
+		`push --token "it's me" --port 1`:                                 `push --token "(redacted)" --port 1`,
+		`curl --user "admin:it's me" http://shop`:                         `curl --user "(redacted)" http://shop`,
+		`sudo -u "bob" id`:                                                `sudo -u "bob" id`,
+		`{"tokens": ["k1","k2"], "n": 1}`:                                 `{"tokens": [(redacted)], "n": 1}`,
+		`{"tokens": ["k]1", "k2"], "n": 1}`:                               `{"tokens": [(redacted)], "n": 1}`,
+		`{"msg":"\"tokens\":[\"k]1\",\"k2\"],1"}`:                         `{"msg":"\"tokens\":[(redacted)],1"}`,
+		"tokens: [k1, k2]; port: 1":                                       "tokens: [(redacted)]; port: 1",
+		"\"tokens\": [\n  \"k1\",\n  \"k2\"\n], \"n\": 1":                 "\"tokens\": [\n  (redacted)\n], \"n\": 1",
+		"tokens: [\"cut off\nnext line":                                   "tokens: [(redacted)\nnext line",
 	} {
 		NewWithT(t).Expect(view.NewRedactor().Text(text)).To(Equal(wanted))
 	}
