@@ -36,16 +36,19 @@ const (
 	longestWait  = 30 * time.Second
 )
 
-// latest is how long a list may take until what was listed before counts as stale.
+// latest is how long a list may take until what was listed before counts as stale. Where lists are all there is, it is twice what the last one took if
+// that is longer.
 const latest = 5 * time.Second
 
 // follow hands the records of a namespace to a feed: by a list and a watch, or by lists alone where the user may not watch. It goes on after an
 // error that may pass, unless that is the first answer.
 func (s *site) follow(ctx context.Context, namespace string, feed dashboard.Feed) error {
 	mayWatch := true
-	wait := shortestWait
+	wait, late := shortestWait, latest
 	for isFirst := true; ; isFirst = false {
-		version, err := s.listInto(ctx, namespace, feed, isFirst)
+		asked := s.tool.Clock.Now()
+		version, err := s.listInto(ctx, namespace, feed, late, isFirst)
+		took := s.tool.Clock.Since(asked)
 		switch {
 		case err != nil && (isFirst || !passes(err)):
 			return err
@@ -60,7 +63,7 @@ func (s *site) follow(ctx context.Context, namespace string, feed dashboard.Feed
 			}
 		}
 		if err == nil && !mayWatch {
-			wait = s.polls
+			wait, late = s.polls, max(latest, 2*took) // otherwise each list of a large cluster would be late
 		}
 		select {
 		case <-ctx.Done():
@@ -70,16 +73,17 @@ func (s *site) follow(ctx context.Context, namespace string, feed dashboard.Feed
 	}
 }
 
-// listInto hands all records to a feed, and returns the version from which a watch goes on. Before the first list there is nothing that can be stale.
-func (s *site) listInto(ctx context.Context, namespace string, feed dashboard.Feed, isFirst bool) (version string, err error) {
+// listInto hands all records to a feed, and returns the version from which a watch goes on. Those of before are stale once a list is late. Before the
+// first list there are none.
+func (s *site) listInto(ctx context.Context, namespace string, feed dashboard.Feed, late time.Duration, isFirst bool) (version string, err error) {
 	if limit := callTimes * s.tool.flags.requestTimeout; limit > 0 {
 		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = within
 	}
 	var records []appv1alpha1.ChangeWorkload
-	late := s.tool.Clock.NewTimer(latest)
-	defer late.Stop()
+	timer := s.tool.Clock.NewTimer(late)
+	defer timer.Stop()
 	listed := make(chan struct{})
 	go func() {
 		defer close(listed)
@@ -87,9 +91,11 @@ func (s *site) listInto(ctx context.Context, namespace string, feed dashboard.Fe
 	}()
 	select {
 	case <-listed:
-	case <-late.C():
+	case <-timer.C():
 		if !isFirst {
-			feed.Stale(dashboard.Failure{Status: http.StatusServiceUnavailable, Reason: dashboard.Unavailable, Message: "the API server doesn't answer"})
+			feed.Stale(dashboard.Failure{
+				Status: http.StatusServiceUnavailable, Reason: dashboard.Unavailable, Message: "the API server takes long to answer",
+			})
 		}
 		<-listed
 	}

@@ -172,8 +172,33 @@ func TestAStreamIsStaleWhileAListTakesItsTime(t *testing.T) {
 	(<-w.watches).Stop()
 	g.Eventually(w.lists.Load, "5s").Should(BeEquivalentTo(2))
 	b.clock.Step(5 * time.Second)
-	g.Expect(next()).To(Equal(`{"type":"stale","error":"the API server doesn't answer"}` + "\n"))
+	g.Expect(next()).To(Equal(`{"type":"stale","error":"the API server takes long to answer"}` + "\n"))
 	close(answering)
+	g.Expect(next()).To(And(HavePrefix(`{"type":"release"`), ContainSubstring(`"workload":"db"`)))
+}
+
+func TestAStreamOfListsIsNotStaleWhileAListTakesNoLongerThanOthers(t *testing.T) {
+	g := NewWithT(t)
+	b, w := followed(t, failed(7, "49"))
+	w.err = forbidden("watch", "app.ops.cloud.alipay.com", "changeworkloads")
+	answering := make(chan struct{}) // one list each time
+	defer close(answering)
+	w.answering.Store(&answering)
+	page := b.page()
+	go func() {
+		for w.lists.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		b.clock.Step(6 * time.Second)
+		answering <- struct{}{}
+	}()
+	next := page.stream("/api/stream")
+	g.Expect(next()).To(HavePrefix(`{"type":"snapshot"`))
+	g.Expect(b.kube.Create(t.Context(), set("db"))).To(Succeed())
+	g.Eventually(w.lists.Load, "5s").Should(BeEquivalentTo(2))
+	b.clock.Step(6 * time.Second)
+	time.Sleep(50 * time.Millisecond) // in which it would be told that it is stale
+	answering <- struct{}{}
 	g.Expect(next()).To(And(HavePrefix(`{"type":"release"`), ContainSubstring(`"workload":"db"`)))
 }
 
