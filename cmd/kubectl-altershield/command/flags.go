@@ -138,14 +138,19 @@ func (t *tool) config() (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
 	}
-	if config.Impersonate.UserName == "" && t.flags.as != "" { // the configuration of a pod without a kubeconfig leaves it out
-		config.Impersonate.UserName, config.Impersonate.Groups = t.flags.as, t.flags.asGroups
-	}
+	t.flags.impersonate(config)
 	config.Timeout = t.flags.requestTimeout
 	config.QPS = -1 // the API server has its own limits
 	config.UserAgent = "kubectl-altershield/" + t.Version
 	config.WarningHandlerWithContext = &t.warnings
 	return config, namespace, nil
+}
+
+// impersonate adds the user to impersonate, which client-go leaves out of the configuration of a pod without a kubeconfig.
+func (f *flags) impersonate(config *rest.Config) {
+	if config.Impersonate.UserName == "" && f.as != "" {
+		config.Impersonate.UserName, config.Impersonate.Groups = f.as, f.asGroups
+	}
 }
 
 // style returns how to print, by the flags, the environment and the terminal.
