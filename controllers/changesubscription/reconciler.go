@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package changesubscription tells receivers what happens to releases.
 //
 // What waits for a receiver is the difference between the events that the ChangeWorkloads show and those that the status of the subscription

@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package encode writes messages about releases in the formats of their receivers, and reads what these answer. It does no I/O.
 package encode
 
