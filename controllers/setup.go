@@ -43,6 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -208,8 +209,8 @@ func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Ma
 		},
 		"VerificationSource": &verificationsource.Reconciler{Client: p.kube, Clock: p.Clock, Sources: p.sources, Namespace: p.Namespace},
 		"ChangeSubscription": &changesubscription.Reconciler{
-			Kinds: p.Kinds, Client: p.kube, Live: p.live, Recorder: p.recorder, Metrics: p.notifications, Clock: p.Clock,
-			Guard: p.SourceGuard, Namespace: p.Namespace, Jitter: rand.Float64,
+			Kinds: p.Kinds, Client: p.kube, Live: p.live, Workloads: bounded.NewReader(p.live, p.Clock), Recorder: p.recorder,
+			Metrics: p.notifications, Clock: p.Clock, Guard: p.SourceGuard, Namespace: p.Namespace, Jitter: rand.Float64,
 		},
 		"ReleaseGate":    &releasegate.Reconciler{Client: p.kube, Namespace: p.Namespace},
 		"ChangeApproval": &changeapproval.Reconciler{Client: p.kube, Clock: p.Clock},

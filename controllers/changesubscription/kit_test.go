@@ -143,7 +143,8 @@ func (b *bench) restarted() *Reconciler {
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	NewWithT(b.t).Expect(err).NotTo(HaveOccurred())
 	return &Reconciler{
-		Kinds: testkit.Kinds(), Client: b.kube, Live: b.kube, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics, Clock: b.clock, Namespace: system,
+		Kinds: testkit.Kinds(), Client: b.kube, Live: b.kube, Workloads: b.kube, Recorder: events.Recorder{Events: b.recorder},
+		Metrics: metrics, Clock: b.clock, Namespace: system,
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, Jitter: func() float64 { return 0 },
 	}
 }

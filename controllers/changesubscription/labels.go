@@ -29,7 +29,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -37,12 +36,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
-const (
-	// readsPerSecond and mostReads limit the reads of workloads that no cache has, per second and in a burst.
-	readsPerSecond, mostReads = 20, 100
-	// readAgain is the time after which such a workload is read again.
-	readAgain = idle
-)
+// readAgain is the time after which a workload that no cache has is read again.
+const readAgain = idle
 
 // found are the labels of a workload.
 type found struct {
@@ -53,9 +48,8 @@ type found struct {
 
 // read are the labels of workloads that no cache has, as the API server had them. The zero value is empty.
 type read struct {
-	mutex   sync.Mutex
-	limiter flowcontrol.RateLimiter
-	known   map[types.UID]recent
+	mutex sync.Mutex
+	known map[types.UID]recent
 }
 
 // recent is what was read recently.
@@ -88,12 +82,9 @@ func (r *Reconciler) readLabels(ctx context.Context, kind schema.GroupVersionKin
 	if known, isRecent := r.read.of(uid, r.Clock.Now()); isRecent {
 		return known, nil
 	}
-	if err := r.read.wait(ctx); err != nil {
-		return found{}, fmt.Errorf("waiting to read %s %s for spec.selector: %w", kind.Kind, key, err)
-	}
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)
-	err := r.Live.Get(ctx, key, &object)
+	err := r.Workloads.Get(ctx, key, &object)
 	if err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) && !scope.LacksPermission(err) {
 		return found{}, fmt.Errorf("reading %s %s for spec.selector: %w", kind.Kind, key, err)
 	}
@@ -107,17 +98,6 @@ func (r *read) of(uid types.UID, now time.Time) (found, bool) {
 	defer r.mutex.Unlock()
 	known := r.known[uid]
 	return known.found, now.Before(known.until)
-}
-
-// wait returns once another workload may be read.
-func (r *read) wait(ctx context.Context) error {
-	r.mutex.Lock()
-	if r.limiter == nil {
-		r.limiter = flowcontrol.NewTokenBucketRateLimiter(readsPerSecond, mostReads)
-	}
-	limiter := r.limiter
-	r.mutex.Unlock()
-	return limiter.Wait(ctx)
 }
 
 func (r *read) keep(uid types.UID, seen found, now time.Time) {

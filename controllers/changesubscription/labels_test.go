@@ -53,13 +53,9 @@ type reader struct {
 }
 
 func (r *reader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	partial, isPartial := object.(*metav1.PartialObjectMetadata)
-	if !isPartial {
-		return r.Reader.Get(ctx, key, object, options...)
-	}
 	r.reads++
 	if r.read != nil {
-		return r.read(partial)
+		return r.read(object.(*metav1.PartialObjectMetadata))
 	}
 	return r.Reader.Get(ctx, key, object, options...)
 }
@@ -84,7 +80,7 @@ func TestReconcileLosesNothingWhileALeaderHasNoCacheOfAKind(t *testing.T) {
 			robot := newRobot(t)
 			kube := testkit.NewFake(t, robot.secret(), deployment("web", "front"), robot.subscription(front))
 			b := newBench(t, kube)
-			b.Live = &reader{Reader: kube, read: row.read}
+			b.Workloads = &reader{Reader: kube, read: row.read}
 			b.reconcile()
 			robot.status = 503
 			release := b.release("web")
@@ -93,7 +89,7 @@ func TestReconcileLosesNothingWhileALeaderHasNoCacheOfAKind(t *testing.T) {
 			b.reconcile()
 			b.step(1500) // longer than what happened is looked for
 			b.Reconciler = b.restarted()
-			b.Client, b.Live = caching(kube, isWorkload), &reader{Reader: kube, read: row.read}
+			b.Client, b.Workloads = caching(kube, isWorkload), &reader{Reader: kube, read: row.read}
 			b.reconcile()
 			robot.status = 200
 			b.step(600)
@@ -109,7 +105,7 @@ func TestReconcileTellsReleasesOfAnObservedKindWhereASelectorIsSet(t *testing.T)
 	kube := testkit.NewFake(t, robot.secret(), deployment("web", "front"), deployment("db", "back"), robot.subscription(front))
 	b := newBench(t, kube)
 	live := &reader{Reader: kube}
-	b.Client, b.Live = caching(kube, func(object client.Object) bool { // its cache has untyped objects
+	b.Client, b.Workloads = caching(kube, func(object client.Object) bool { // its cache has untyped objects
 		_, untyped := object.(*unstructured.Unstructured)
 		return isWorkload(object) && !untyped
 	}), live
@@ -127,7 +123,7 @@ func TestReconcileReadsAWorkloadThatNoCacheHasOnceInTenMinutes(t *testing.T) {
 	kube := testkit.NewFake(t, robot.secret(), deployment("web", "front"), robot.subscription(front))
 	b := newBench(t, kube)
 	live := &reader{Reader: kube}
-	b.Client, b.Live = caching(kube, isWorkload), live
+	b.Client, b.Workloads = caching(kube, isWorkload), live
 	b.reconcile()
 	release := b.release("web")
 	b.release("gone")
@@ -154,7 +150,7 @@ func TestReconcileTellsTheOthersWhereAWorkloadCanNotBeRead(t *testing.T) {
 			robot := newRobot(t)
 			kube := testkit.NewFake(t, robot.secret(), deployment("web", "front"), robot.subscription(front))
 			b := newBench(t, kube)
-			b.Live = &reader{Reader: kube, read: func(*metav1.PartialObjectMetadata) error { return err }}
+			b.Workloads = &reader{Reader: kube, read: func(*metav1.PartialObjectMetadata) error { return err }}
 			b.reconcile()
 			b.release("web")
 			gadget := b.release("gadget")
@@ -175,12 +171,12 @@ func TestReconcileMovesOnOnlyOnceItKnowsWhatIsSelected(t *testing.T) {
 	b.release("web")
 	b.step(1500)
 	b.Client = caching(kube, isWorkload)
-	b.Live = &reader{Reader: kube, read: func(*metav1.PartialObjectMetadata) error { return errors.New("the API server is down") }}
+	b.Workloads = &reader{Reader: kube, read: func(*metav1.PartialObjectMetadata) error { return errors.New("the API server is down") }}
 	until := b.object().Status.ToldUntil
 	_, err := b.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: system, Name: "shop"}})
 	g.Expect(err).To(MatchError("reading Deployment shop/web for spec.selector: the API server is down"))
 	g.Expect(b.object().Status.ToldUntil).To(Equal(until))
-	b.Live = kube
+	b.Workloads = kube
 	b.reconcile()
 	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/web: release 2 has started")))
 }

@@ -71,11 +71,13 @@ type Reconciler struct {
 	Kinds workload.Kinds
 	// Client reads from the cache.
 	Client client.Client
-	// Live reads Secrets and ChangeRecords from the API server, and workloads that no cache has.
-	Live     client.Reader
-	Recorder events.Recorder
-	Metrics  *Metrics
-	Clock    clock.PassiveClock
+	// Live reads Secrets and ChangeRecords from the API server, and whether a workload is there.
+	Live client.Reader
+	// Workloads reads workloads that no cache has, at a limited rate.
+	Workloads client.Reader
+	Recorder  events.Recorder
+	Metrics   *Metrics
+	Clock     clock.PassiveClock
 	// Guard decides to which addresses the operator connects.
 	Guard source.Guard
 	// Namespace is the namespace of the operator. Subscriptions of others have no effect.

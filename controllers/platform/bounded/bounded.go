@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package bounded reads from the API server for webhooks: any caller who reaches their port can cause these reads.
+// Package bounded reads from the API server where others decide how often: for webhooks any caller who reaches their port can cause these reads.
 package bounded
 
 import (
