@@ -44,6 +44,9 @@ const strayAge = 10 * time.Second
 // strayLook is the time until a closed gate is looked at again. No event may show that nobody opens it any more.
 const strayLook = time.Minute
 
+// maxLevels is the most workloads that are read of which one is a part of the next: users can write references that lead back.
+const maxLevels = 3
+
 // Reconcile labels a pod that completed its release, and opens a gate that nobody else would open.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
 	var look time.Duration
@@ -98,7 +101,7 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.
 	}
 	kind, owner, err := r.workloadOf(ctx, pod)
 	if err != nil || owner == nil {
-		return 0, err
+		return strayLook, err // a declared kind may not run yet
 	}
 	if decide.ReleaseOf(owner).Version == "" {
 		return r.openConfirmed(ctx, kind, owner, pod)
@@ -166,8 +169,9 @@ func (r *Reconciler) gate(
 	return gate, err
 }
 
-// workloadOf returns the workload that controls a pod, and its kind; nil if none does. The cache holds none without a release, and may not show a first
-// release yet: then it is that of the API server.
+// workloadOf returns the workload that controls a pod, and its kind; nil if none is known. The cache holds none without a release, and may not show a
+// first release yet: then it is that of the API server. One that is a part of another workload has no release of its own: that one decides, also while
+// its declared kind doesn't run, or is only observed.
 func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, client.Object, error) {
 	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, pod)
 	if err != nil {
@@ -176,12 +180,22 @@ func (r *Reconciler) workloadOf(ctx context.Context, pod *corev1.Pod) (workload.
 	if owner != nil && decide.ReleaseOf(owner.Object).Version != "" {
 		return owner.Kind, owner.Object, nil
 	}
-	kind, reference, err := r.controllerOf(ctx, pod)
-	if err != nil || kind == nil {
-		return nil, nil, err
+	reference, err := r.controllerOf(ctx, pod)
+	for range maxLevels {
+		if err != nil || reference == nil {
+			return nil, nil, err
+		}
+		kind := r.Kinds.Snapshot().Of(reference)
+		if kind == nil {
+			return nil, nil, nil
+		}
+		present, err := r.present(ctx, kind, client.ObjectKey{Namespace: pod.Namespace, Name: reference.Name}, reference.UID)
+		if err != nil || present == nil || workload.Controls(kind, present) {
+			return kind, present, err
+		}
+		reference = metav1.GetControllerOfNoCopy(present)
 	}
-	present, err := r.present(ctx, kind, client.ObjectKey{Namespace: pod.Namespace, Name: reference.Name}, reference.UID)
-	return kind, present, err
+	return nil, nil, nil
 }
 
 // present returns a workload as the API server has it, nil if it is gone.
@@ -196,10 +210,9 @@ func (r *Reconciler) present(ctx context.Context, kind workload.Kind, key client
 	return present, nil
 }
 
-// controllerOf returns the kind of the workload that controls a pod, nil if none does, and the reference to it.
-func (r *Reconciler) controllerOf(ctx context.Context, pod *corev1.Pod) (workload.Kind, *metav1.OwnerReference, error) {
-	reference, kinds := metav1.GetControllerOfNoCopy(pod), r.Kinds.Snapshot()
-	for _, kind := range kinds {
+// controllerOf returns the reference to what controls a pod, through its layer; nil if nothing does.
+func (r *Reconciler) controllerOf(ctx context.Context, pod *corev1.Pod) (*metav1.OwnerReference, error) {
+	for _, kind := range r.Kinds.Snapshot() {
 		layered, ok := kind.(workload.Layered)
 		if !ok {
 			continue
@@ -207,19 +220,11 @@ func (r *Reconciler) controllerOf(ctx context.Context, pod *corev1.Pod) (workloa
 		layer := layered.Layer()
 		named, err := apiutil.GVKForObject(layer, r.Client.Scheme())
 		if err != nil {
-			return nil, nil, fmt.Errorf("naming the kind %T: %w", layer, err)
+			return nil, fmt.Errorf("naming the kind %T: %w", layer, err)
 		}
-		found, err := index.Controller(ctx, r.Client, pod, named, layer)
-		if err != nil {
-			return nil, nil, err
-		}
-		if found {
-			reference = metav1.GetControllerOfNoCopy(layer)
-			break
+		if found, err := index.Controller(ctx, r.Client, pod, named, layer); err != nil || found {
+			return metav1.GetControllerOfNoCopy(layer), err
 		}
 	}
-	if reference == nil {
-		return nil, nil, nil
-	}
-	return kinds.Of(reference), reference, nil
+	return metav1.GetControllerOfNoCopy(pod), nil
 }

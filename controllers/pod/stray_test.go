@@ -36,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 // world is what the cache or the API server has of the Deployment sleep, at release 2, and its surroundings.
@@ -158,6 +159,57 @@ func TestReconcileOpensTheGatesThatNobodyElseWouldOpen(t *testing.T) {
 			g.Expect(gates(pod)).To(HaveLen(closed))
 			g.Expect(gates(beside)).To(HaveLen(closed), "of the same ReplicaSet")
 			g.Expect(gates(other)).To(HaveLen(1), "of another ReplicaSet")
+		})
+	}
+}
+
+// A StatefulSet of a declared kind may carry its version label, as StatefulSets do whose mode is Observe. It has no release of its own.
+func TestReconcileOpensNoGateOfAPartForWhatIsTrueOfTheWholeAlone(t *testing.T) {
+	stamped := map[string]string{"admission-webhook-altershield.antgroup.com/version": "v2", "altershield.defense.antgroup.com/gate": "start"}
+	whole := world{record: "enforced"}
+	for _, row := range []struct {
+		name   string
+		labels map[string]string
+		kinds  workload.Registry
+		whole  world
+		open   bool
+	}{
+		{"its kind doesn't run", stamped, workload.Registry{statefulset.Kind{}}, whole, false},
+		{"its kind doesn't run, and the part has no version", nil, workload.Registry{statefulset.Kind{}}, whole, false},
+		{"the cache of its kind isn't there yet", stamped, workload.Registry{statefulset.Kind{}, kind.Kind{}}, whole, false},
+		{"it left change control", stamped, workload.Registry{statefulset.Kind{}, kind.Kind{}}, world{observes: true}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "sleep", UID: "d-1"}}
+			part := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "part", UID: "part", Labels: row.labels, OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "part-0", UID: "part-0", Labels: stamped, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(part, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}},
+				Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}},
+			}
+			observed := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "statefulsets.apps"}, Spec: appv1alpha1.ControlledKindSpec{Mode: "Observe"}}
+			live := testkit.NewFake(t, append(row.whole.objects(false), observed, part, pod)...)
+			cached := append(row.whole.objects(true)[1:], observed)
+			if row.labels != nil {
+				cached = append(cached, part)
+			}
+			kube := interceptor.NewClient(testkit.NewFake(t, cached...), interceptor.Funcs{
+				Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+					return live.Patch(ctx, object, patch)
+				},
+			})
+			r := &Reconciler{Kinds: row.kinds, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			result, err := r.Reconcile(t.Context(), pod)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(live.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			if row.open {
+				g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
+				return
+			}
+			g.Expect(pod.Spec.SchedulingGates).To(HaveLen(1))
+			g.Expect(result.RequeueAfter).To(Equal(time.Minute))
 		})
 	}
 }
