@@ -186,7 +186,7 @@ func newParts(mgr ctrl.Manager, options Options) (*parts, error) {
 func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Manager) error } {
 	builtIn := p.Kinds.Snapshot()
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
-		"Pod": &pod.Reconciler{Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Clock: p.Clock, Settings: p.settings},
+		"Pod": &pod.Reconciler{Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Clock: p.Clock, Agreed: p.Agreed, Settings: p.settings},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: p.Kinds, Declared: p.Declared, Client: p.kube, Live: p.live, Direct: p.direct, Recorder: p.recorder,
 			History: &history.Keeper{Client: p.kube, Live: p.live}, Records: p.records, Metrics: p.releases, Delivery: p.Delivery, Clock: p.Clock,
@@ -230,7 +230,7 @@ func (p *parts) reconcilers() map[string]interface{ SetupWithManager(mgr ctrl.Ma
 func (p *parts) recorded(name string, kinds bykind.Kinds) *record.Controller {
 	return &record.Controller{Name: name, Kinds: kinds, Client: p.kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {
 		return &record.Reconciler{
-			Kind: kind, Kinds: p.Kinds, Client: p.kube, Live: p.live, Recorder: p.recorder, Clock: p.Clock, Tracer: p.Tracer,
+			Kind: kind, Kinds: p.Kinds, Client: p.kube, Live: p.live, Recorder: p.recorder, Clock: p.Clock, Agreed: p.Agreed, Tracer: p.Tracer,
 			Settings: p.settings, Records: p.records, Ordered: verifier.StateOf(p.Verifier, p.FailClosed).Announced,
 		}
 	}}

@@ -105,7 +105,7 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// Since returns since when this process leads and reaches the API server.
 	Since func() time.Time
-	// Agreed returns the time by which the pods of a run are judged: a clock that is ahead must not make them stuck.
+	// Agreed returns the time by which pods are judged that don't run: a clock that is ahead must neither make them stuck nor delay that.
 	Agreed func() time.Time
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer

@@ -180,7 +180,7 @@ func (r *Reconciler) openGates(ctx context.Context, record *appv1alpha1.ChangeWo
 	var failed []error
 	opened := decide.PodsToOpen(pods, decision.Let, coming, decision.Passed, r.Clock.Now())
 	for _, pod := range opened {
-		failed = append(failed, podgate.Open(ctx, r.Client, pod, why, r.Clock.Now()))
+		failed = append(failed, podgate.Open(ctx, r.Client, pod, why, r.Agreed()))
 	}
 	if len(opened) > 0 {
 		ctrl.LoggerFrom(ctx).Info("Gates opened", append(events.Of(record, "GatesOpened"), "pods", len(opened))...)

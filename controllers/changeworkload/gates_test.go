@@ -164,6 +164,7 @@ func TestOpenGates(t *testing.T) {
 				live = append(live, gatedPod(name, state))
 			}
 			p := newPlane(t, live, objects)
+			p.Clock = clocktesting.NewFakePassiveClock(p.Agreed().Add(10 * time.Second)) // it is ahead of the API server's
 			decision := decide.Decision{Let: row.let, Passed: sets.New[types.UID]("uid-passed")}
 			g.Expect(p.openGates(t.Context(), recordAt(2, version, "Running", "Paced"), seen, decision)).To(Succeed())
 			g.Expect(p.running()).To(ConsistOf(row.want))

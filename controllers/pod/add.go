@@ -19,6 +19,7 @@ package pod
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,8 @@ type Reconciler struct {
 	// Declared runs the declared kinds.
 	Declared *dynamic.Runner
 	Clock    clock.PassiveClock
+	// Agreed returns the time by which pods are judged that don't run: a clock that is ahead must not delay that.
+	Agreed func() time.Time
 	// Settings are those of the operator.
 	Settings settings.Reader
 }

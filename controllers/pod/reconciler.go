@@ -113,7 +113,7 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.
 	if err != nil || known.Stray() == "" {
 		return strayLook, err
 	}
-	if age := r.Clock.Since(pod.CreationTimestamp.Time); age < strayAge {
+	if age := r.Agreed().Sub(pod.CreationTimestamp.Time); age < strayAge {
 		return strayAge - age, nil
 	}
 	return r.openConfirmed(ctx, kind, owner, pod)
@@ -139,7 +139,7 @@ func (r *Reconciler) openConfirmed(ctx context.Context, kind workload.Kind, owne
 	var failed []error
 	for i := range pods {
 		if of := metav1.GetControllerOfNoCopy(&pods[i]); of != nil && of.UID == controller.UID && pods[i].DeletionTimestamp == nil {
-			failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], why, r.Clock.Now()))
+			failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], why, r.Agreed()))
 		}
 	}
 	return 0, errors.Join(failed...)

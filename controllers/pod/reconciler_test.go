@@ -46,6 +46,8 @@ const finishedLabel = "altershield.defense.antgroup.com/operate-finished"
 // now is the time of a reconcile of pods that have been ready for a minute.
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
+func atNow() time.Time { return now }
+
 func TestReconcile(t *testing.T) {
 	for _, row := range []struct {
 		name     string
@@ -84,7 +86,7 @@ func TestReconcile(t *testing.T) {
 				pod.Labels[finishedLabel] = row.before
 			}
 			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, pod).Build()
-			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 
 			g.Expect(unfinished().Create(event.CreateEvent{Object: pod})).To(Equal(row.passes), "its event")
 			_, err := reconciler.Reconcile(t.Context(), pod)
@@ -132,7 +134,7 @@ func TestReconcileOpensTheGateOfAPodWithoutARelease(t *testing.T) {
 					return live.Patch(ctx, object, patch)
 				},
 			})
-			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 
 			g.Expect(unfinished().Create(event.CreateEvent{Object: slim})).To(BeTrue(), "its event")
 			_, err := reconciler.Reconcile(t.Context(), slim)
@@ -170,7 +172,7 @@ func TestReconcileLeavesAPodAloneThatHasTheNameOfAFinishedOne(t *testing.T) {
 			return kube.Patch(ctx, object, patch, options...)
 		},
 	})
-	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: strict, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: strict, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 	_, err := reconciler.Reconcile(t.Context(), before)
 	g.Expect(err).To(MatchError(apierrors.IsInvalid, "IsInvalid"), "the pod of that name is to be read again")
 	var stored corev1.Pod
@@ -186,7 +188,7 @@ func TestReconcileTellsThatAWebhookDeniesTheLabelWhateverItsCode(t *testing.T) {
 			return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Message: `admission webhook "labels.example.com" denied the request: no such team`}}
 		},
 	}).Build()
-	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: denying, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: denying}}
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: denying, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: denying}}
 	_, err := reconciler.Reconcile(t.Context(), pod)
 	g.Expect(err).To(MatchError(`labelling pod default/sleep-1-a as finished: admission webhook "labels.example.com" denied the request: no such team`))
 }
@@ -237,7 +239,7 @@ func TestReconcileLeavesAGateAloneThatItCanNotJudge(t *testing.T) {
 					return cmp.Or(row.list, kube.List(ctx, list, options...))
 				},
 			})
-			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 			g := NewWithT(t)
 			if _, err := reconciler.Reconcile(t.Context(), row.pod); row.err == nil {
 				g.Expect(err).NotTo(HaveOccurred())

@@ -53,7 +53,7 @@ func TestReconcileLabelsWhileTheSettingIsOn(t *testing.T) {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespace, deployment, replicaSet, pod, setting).Build()
-	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pod)}
 	look := func() map[string]string {
 		g.Expect(kube.Get(t.Context(), request.NamespacedName, pod)).To(Succeed())

@@ -141,7 +141,7 @@ func TestReconcileOpensTheGatesThatNobodyElseWouldOpen(t *testing.T) {
 					return live.Patch(ctx, object, patch)
 				},
 			})
-			r := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: counted, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			r := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: counted, Clock: clocktesting.NewFakePassiveClock(now.Add(time.Hour)), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 			g.Expect(r.Reconcile(t.Context(), pod)).To(Equal(ctrl.Result{RequeueAfter: row.look}))
 			if row.asks {
 				g.Expect(asked).NotTo(BeZero())
@@ -157,6 +157,9 @@ func TestReconcileOpensTheGatesThatNobodyElseWouldOpen(t *testing.T) {
 				closed = 0
 			}
 			g.Expect(gates(pod)).To(HaveLen(closed))
+			if row.open {
+				g.Expect(pod.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/gate-opened", "1795255200"), "by the clock of the API server, which is behind")
+			}
 			g.Expect(gates(beside)).To(HaveLen(closed), "of the same ReplicaSet")
 			g.Expect(gates(other)).To(HaveLen(1), "of another ReplicaSet")
 		})
@@ -200,7 +203,7 @@ func TestReconcileOpensNoGateOfAPartForWhatIsTrueOfTheWholeAlone(t *testing.T) {
 					return live.Patch(ctx, object, patch)
 				},
 			})
-			r := &Reconciler{Kinds: row.kinds, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			r := &Reconciler{Kinds: row.kinds, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
 			result, err := r.Reconcile(t.Context(), pod)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(live.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())

@@ -18,6 +18,8 @@ limitations under the License.
 package record
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -58,6 +60,8 @@ type Reconciler struct {
 	Live     client.Reader
 	Recorder events.Recorder
 	Clock    clock.PassiveClock
+	// Agreed returns the time by which pods are judged that don't run: a clock that is ahead must not delay that.
+	Agreed func() time.Time
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader

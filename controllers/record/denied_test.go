@@ -60,7 +60,7 @@ func newDenied(t *testing.T, kind workload.Kind, refusal error, objects ...clien
 	})
 	return &Reconciler{
 		Kind: kind, Kinds: testkit.Kinds(), Client: denying, Live: kube, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)},
-		Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+		Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Agreed: testkit.Now, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}, kube
 }
 
@@ -137,10 +137,12 @@ func TestReconcileOpensTheGatesOfPodsThatAnUnrecordedReleaseGetsLater(t *testing
 	replicaSet, pod := gated(owner, "1")
 	g.Expect(kube.Create(t.Context(), replicaSet)).To(Succeed())
 	g.Expect(kube.Create(t.Context(), pod)).To(Succeed())
+	r.Clock = clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Minute)) // it is ahead of the API server's
 	_, err = r.Reconcile(t.Context(), ofSleep)
 	g.Expect(err).To(MatchError(apierrors.IsForbidden, "IsForbidden"), "it is tried again")
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
+	g.Expect(pod.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/gate-opened", "1795255200"))
 }
 
 func TestReconcileOpensEachGateOfAReleaseThatLeavesItsSteps(t *testing.T) {

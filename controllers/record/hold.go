@@ -100,7 +100,7 @@ func (r *Reconciler) openGates(ctx context.Context, owner client.Object, release
 	for i := range pods {
 		pod := &pods[i]
 		if slices.ContainsFunc(revisions, func(revision decide.Revision) bool { return revision.Pods.Match(pod) }) {
-			failed = append(failed, podgate.Open(ctx, r.Client, pod, cause, r.Clock.Now()))
+			failed = append(failed, podgate.Open(ctx, r.Client, pod, cause, r.Agreed()))
 		}
 	}
 	return errors.Join(failed...)
