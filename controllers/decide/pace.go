@@ -488,8 +488,12 @@ func (p *pacing) wait(reason, message string) {
 	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionTrue, reason, message)
 }
 
-// end sets why the release isn't rolled out in steps any more.
+// end sets why the release isn't rolled out in steps any more. One that is present as the workload leaves change control may go to all pods, which tells it
+// from one that was superseded in its steps.
 func (p *pacing) end(reason, message string) {
+	if reason == appv1alpha1.ReasonNotControlled && p.seen.Current {
+		p.Target = max(p.Target, p.Desired)
+	}
 	p.SoakUntil, p.Deadline, p.PolicyUntil, p.ApprovalSince, p.Next = nil, nil, nil, nil, ""
 	p.moved = true
 	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)

@@ -593,6 +593,31 @@ func TestDecidePaceEnds(t *testing.T) {
 	})
 }
 
+// Afterwards it is a target of rollbacks again, unlike one that another release had superseded in its steps.
+func TestDecidePaceLetsThePresentReleaseGoToAllPodsWithChangeControl(t *testing.T) {
+	for name, row := range map[string]struct {
+		before workloadOption
+		seen   decide.Observation
+		found  bool
+	}{
+		"it is the present one":      {atStep(2, 5, "StepRunning"), see(20, inSteps("Gates"), optedOut), true},
+		"it is superseded meanwhile": {atStep(2, 5, "StepRunning"), see(20, moved, later, optedOut), false},
+		"it was superseded before":   {paceEnded("Superseded"), see(20, moved, later, optedOut), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := newWorkload(row.before)
+			record.Status.Pace.Target, record.Status.Pace.Desired = 5, 20
+			decision := decide.Decide(record, row.seen, now)
+			g := NewWithT(t)
+			g.Expect(conditionOf(decision.Status, "Paced")).To(Equal("False NotControlled"))
+			record.Status = decision.Status
+			past := decide.Past{Release: decide.Release{Version: "b", Number: 9}, Workloads: []appv1alpha1.ChangeWorkload{*record}}
+			found := past.HealthyOlder([]decide.Revision{sameTemplate(broken("b", 7)), running(record.Spec.Reversion, 6)}, now)
+			g.Expect(found != nil).To(Equal(row.found))
+		})
+	}
+}
+
 // A ReleasePolicy that is deleted may be created again in a moment.
 func TestDecideWaitsForAPolicyThatIsGone(t *testing.T) {
 	gone := withPace(func(pace *decide.Pace) { pace.Policy = nil })

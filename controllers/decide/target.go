@@ -102,7 +102,7 @@ func (p Past) isPartial(version string) bool {
 }
 
 // isLetPartly reports whether a release was superseded before its steps let it go to all pods. Once the workload leaves change control after that, its
-// status shows that reason instead.
+// status shows that reason instead; of a release that was present then, the target is all pods.
 func isLetPartly(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	if status.Pace == nil || status.Pace.Target >= status.Pace.Desired {
 		return false
