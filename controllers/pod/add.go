@@ -19,6 +19,7 @@ package pod
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,9 @@ type Reconciler struct {
 	Agreed func() time.Time
 	// Settings are those of the operator.
 	Settings settings.Reader
+
+	// opening has the UIDs of the workloads whose gates are being opened.
+	opening sync.Map
 }
 
 // SetupWithManager adds the reconciler to the manager.

@@ -44,6 +44,9 @@ const strayAge = 10 * time.Second
 // strayLook is the time until a closed gate is looked at again. No event may show that nobody opens it any more.
 const strayLook = time.Minute
 
+// busyLook is the time until a closed gate is looked at again that another reconcile is about to open.
+const busyLook = time.Second
+
 // maxLevels is the most workloads that are read of which one is a part of the next: users can write references that lead back.
 const maxLevels = 3
 
@@ -120,8 +123,13 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.
 }
 
 // openConfirmed opens the gates if the API server confirms that nobody else would: the cache may be behind, and an open gate can't be closed. The
-// pods that are opened are read before what decides about them. It opens all at once, rather than list them for each.
+// pods that are opened are read before what decides about them. It opens all at once, rather than list them for each, and only one reconcile at a time
+// does so for a workload.
 func (r *Reconciler) openConfirmed(ctx context.Context, kind workload.Kind, owner client.Object, pod *corev1.Pod) (look time.Duration, err error) {
+	if _, busy := r.opening.LoadOrStore(owner.GetUID(), nil); busy {
+		return busyLook, nil
+	}
+	defer r.opening.Delete(owner.GetUID())
 	pods, err := index.LivePodsOfVersion(ctx, r.Live, pod.Namespace, pod.Labels[appv1alpha1.LabelVersion]) // the cache lacks some of their fields
 	if err != nil {
 		return 0, err
@@ -135,14 +143,19 @@ func (r *Reconciler) openConfirmed(ctx context.Context, kind workload.Kind, owne
 	if err != nil || why == "" {
 		return strayLook, err
 	}
-	controller := metav1.GetControllerOfNoCopy(pod)
 	var failed []error
 	for i := range pods {
-		if of := metav1.GetControllerOfNoCopy(&pods[i]); of != nil && of.UID == controller.UID && pods[i].DeletionTimestamp == nil {
+		if isBeside(&pods[i], pod) && pods[i].DeletionTimestamp == nil {
 			failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], why, r.Agreed()))
 		}
 	}
 	return 0, errors.Join(failed...)
+}
+
+// isBeside reports whether a pod is another one, or has the same controller.
+func isBeside(pod, other *corev1.Pod) bool {
+	of, by := metav1.GetControllerOfNoCopy(pod), metav1.GetControllerOfNoCopy(other)
+	return pod.UID == other.UID || of != nil && by != nil && of.UID == by.UID
 }
 
 // gate returns what decides about the closed gate of a pod, as the cache or the API server has it. left reports whether the workload left change

@@ -18,6 +18,10 @@ package pod
 
 import (
 	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,6 +168,75 @@ func TestReconcileOpensTheGatesThatNobodyElseWouldOpen(t *testing.T) {
 			g.Expect(gates(other)).To(HaveLen(1), "of another ReplicaSet")
 		})
 	}
+}
+
+// Events of all pods come at once, and the cache is behind what the first reconcile opens.
+func TestReconcileOpensEachGateOnce(t *testing.T) {
+	g := NewWithT(t)
+	const pods, workers = 20, 10
+	replicaSet, _ := gatedPod("1", "", time.Hour)
+	live, requests := testkit.NewFake(t, world{observes: true}.objects(false)...), make(chan *corev1.Pod, pods)
+	for i := range pods {
+		_, pod := gatedPod("1", strconv.Itoa(i), time.Hour)
+		g.Expect(live.Create(t.Context(), pod)).To(Succeed())
+		requests <- pod
+	}
+	close(requests)
+	var patches, later atomic.Int32
+	kube := interceptor.NewClient(testkit.NewFake(t, append(world{observes: true}.objects(true), replicaSet)...), interceptor.Funcs{
+		Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+			patches.Add(1)
+			time.Sleep(time.Millisecond)
+			return live.Patch(ctx, object, patch)
+		},
+	})
+	r := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Live: live, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
+	var failed error
+	var mutex sync.Mutex
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for pod := range requests {
+				result, err := r.Reconcile(t.Context(), pod)
+				mutex.Lock()
+				failed = errors.Join(failed, err)
+				mutex.Unlock()
+				if result.RequeueAfter > 0 {
+					later.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	g.Expect(failed).NotTo(HaveOccurred())
+	g.Expect(patches.Load()).To(BeEquivalentTo(pods))
+	g.Expect(later.Load()).To(BeNumerically(">=", workers-1), "they look again in a moment")
+	var list corev1.PodList
+	g.Expect(live.List(t.Context(), &list)).To(Succeed())
+	g.Expect(list.Items).To(HaveEach(HaveField("Spec.SchedulingGates", BeEmpty())))
+}
+
+// selects is a kind whose workloads have the pods that a label selects.
+type selects struct{ kind.Kind }
+
+func (s selects) OwnerOf(ctx context.Context, cache client.Reader, _ client.Object) (*workload.Owner, error) {
+	owner := s.New()
+	return &workload.Owner{Kind: s, Object: owner}, cache.Get(ctx, client.ObjectKey{Namespace: "default", Name: "sleep"}, owner)
+}
+
+func TestReconcileOpensTheGateOfAPodThatNothingControls(t *testing.T) {
+	g := NewWithT(t)
+	_, orphan := gatedPod("1", "orphan", time.Hour)
+	_, beside := gatedPod("1", "a", time.Hour)
+	orphan.OwnerReferences = nil
+	kube := testkit.NewFake(t, append(world{observes: true}.objects(false), orphan, beside)...)
+	r := &Reconciler{Kinds: workload.Registry{selects{}}, Client: kube, Live: kube, Clock: clocktesting.NewFakePassiveClock(now), Agreed: atNow, Settings: settings.Reader{Client: kube}}
+	_, err := r.Reconcile(t.Context(), orphan)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(orphan), orphan)).To(Succeed())
+	g.Expect(orphan.Spec.SchedulingGates).To(BeEmpty())
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(beside), beside)).To(Succeed())
+	g.Expect(beside.Spec.SchedulingGates).To(HaveLen(1), "it may be of another workload")
 }
 
 // A StatefulSet of a declared kind may carry its version label, as StatefulSets do whose mode is Observe. It has no release of its own.
