@@ -112,7 +112,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	}
 	onHold := seen.isOnHold(&status, workload, frozen, first)
 	decision.awaitPace(&status, workload, tally, seen, onHold, now)
-	decision.moved = decision.moved || isPaced(&status) && nodes == nil && status.FirstNodes != nil
+	decision.moved = decision.moved || beginsFirst(&status, nodes)
 	decision.judge(&status, workload, tally, seen, failed, now)
 	if checkAgain > 0 {
 		decision.lookIn(checkAgain)

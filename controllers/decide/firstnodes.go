@@ -126,6 +126,11 @@ func awaitFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Obse
 	return waits
 }
 
+// beginsFirst reports whether a paced release begins with its first nodes, given those of its status before.
+func beginsFirst(status *appv1alpha1.ChangeWorkloadStatus, before *appv1alpha1.FirstNodes) bool {
+	return isPaced(status) && before == nil && status.FirstNodes != nil
+}
+
 // pausesForFirst reports whether the rollout of a release stays paused for its first nodes: while it waits for them, and until the stored
 // status shows why it doesn't any more. Once the rollout goes on, nothing else shows whether the operator or a user resumed it.
 func pausesForFirst(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
