@@ -84,11 +84,6 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if err != nil || next == nil {
 		return again, err
 	}
-	if !request.Park && ordinals.ReturnsToCurrent(next) {
-		if err := r.checkCurrent(ctx, request, object, ordinals); err != nil {
-			return 0, err
-		}
-	}
 	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
 		return 0, obstacle
 	}
@@ -109,8 +104,7 @@ func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.
 	if !request.Park {
 		return false, nil
 	}
-	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number) == decide.Held
-	if !held || appv1alpha1.ParkOf(annotations, release.Number) == nil {
+	if held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number) == decide.Held; !held || appv1alpha1.ParkOf(annotations, release.Number) == nil {
 		return true, nil
 	}
 	if obstacle := barObstacle(workload.Phrase(request.Kind, object.GetName()), object, release, ordinals, request.Kind); obstacle != nil {
@@ -137,7 +131,8 @@ func (r *Roller) checkCurrent(ctx context.Context, request PodRequest, object cl
 	return nil
 }
 
-// next returns the pod to delete, nil where none is to be deleted now.
+// next returns the pod to delete, nil where none is to be deleted now. The error is an Obstacle where a stuck pod would come back with the wrong
+// version.
 func (r *Roller) next(
 	ctx context.Context, request PodRequest, object client.Object, ordinals decide.Ordinals,
 ) (pod *corev1.Pod, again time.Duration, err error) {
@@ -151,7 +146,10 @@ func (r *Roller) next(
 	}
 	if !request.Park {
 		pod, again = ordinals.NextStuck(pods, request.Failed, request.Patience, r.Agreed())
-		return pod, again, nil
+		if pod != nil && ordinals.ReturnsToCurrent(pod) {
+			err = r.checkCurrent(ctx, request, object, ordinals)
+		}
+		return pod, again, err
 	}
 	pod, left := ordinals.NextParked(pods)
 	if pod == nil && left > 0 {
