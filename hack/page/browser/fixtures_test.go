@@ -88,7 +88,7 @@ func answers(readOnly bool) map[string]any {
 			},
 			"checks": []object{{"policy": "golden-signals", "name": "error-rate", "mode": "Enforce", "verdict": "Fail", "message": "5xx 3.1 % of requests, 0.2 % before"}, {"policy": "golden-signals", "name": "latency", "mode": "Observe", "verdict": "Pass"}},
 		},
-		"pods": podList(20), "history": object{"kind": "ReleaseList", "items": append([]object{present}, earlier...)},
+		"pods": podList(6), "history": object{"kind": "ReleaseList", "items": append([]object{present}, earlier...)},
 		"diff": object{"kind": "Diff", "from": object{"release": 5, "version": "a15e8a37c9d04b2f8a9f1e7c5a4b3c2d"}, "to": object{"release": 7, "version": "491e30c2a4c6418da3e9d6b1b6ff2b0a"}, "changes": []string{"image web: shop/web:1.8 -> shop/web:1.9", "env LOG_LEVEL: (not shown) -> (not shown)"}},
 		"events": object{"kind": "EventList", "items": []object{
 			{"time": ago(13 * time.Minute), "type": "Normal", "reason": "ReleaseStarted", "object": "ChangeWorkload/web-491e30c", "message": "release 7 of alice@corp.example", "count": 1},
@@ -134,7 +134,7 @@ func patchChangePods() object {
 	return object{"verb": "patch", "group": "app.ops.cloud.alipay.com", "resource": "changepods", "subresource": "status"}
 }
 
-// podList returns pods of web, the fifth and sixth failed, a quarter waits.
+// podList returns pods of the new version of web. The fifth and sixth failed. Of at most 20 those after them wait, of more some are checked.
 func podList(count int) object {
 	items := make([]object, count)
 	for i := range items {

@@ -295,6 +295,7 @@ func TestAReleaseThatSuspendsNothingIsNotSaidToBeSuspended(t *testing.T) {
 
 func TestPodsAreToldByMouseAndKeyboard(t *testing.T) {
 	of := serve(t, shop(), answers(true))
+	of.set("pods", podList(20))
 	page := open(t, of, look{route: releaseOfWeb})
 	page.shows(".legend", "2 failed", "14 waiting", "4 passed")
 	eval[bool](page, `(document.querySelector(".cells .frame").focus(), true)`)
