@@ -22,7 +22,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// ClosedGate is what decides whether anybody would open the closed gate of a pod.
+// ClosedGate is what decides whether a closed gate of a pod is stray: no reconciler of a release opens it.
 type ClosedGate struct {
 	// Version is that of the pod.
 	Version string
@@ -36,9 +36,9 @@ type ClosedGate struct {
 	Left bool
 }
 
-// Stray returns why nobody would ever open the gate, empty where somebody may: the reconciler of an enforced record does, and the present release of
-// a workload under change control is about to get one. An observed record controls nothing, also once its kind is enforced again. A pod of
-// an earlier release without a record is replaced.
+// Stray returns why the gate is stray, empty if it isn't: the reconciler of an enforced record opens it, and the present release of a workload under
+// change control is about to get one. An observed record controls nothing, also once its kind is enforced again. A pod of an earlier release
+// without a record is replaced.
 func (g ClosedGate) Stray() string {
 	isEnforced := g.Record != nil && !g.Record.Spec.Observed
 	isToBeRecorded := g.Record == nil || g.Version == g.Present.Version && !g.Processed

@@ -86,7 +86,7 @@ func (p Past) mayHaveRun(version string) bool {
 }
 
 // isPartial reports whether a version was superseded before its steps let it go to all pods, or while it waited for the end of a freeze or for its first
-// nodes. Its first pods may be ready, but nobody let it go to all of them.
+// nodes. Its first pods may be ready, but it was never to run on all.
 func (p Past) isPartial(version string) bool {
 	if IsVerified(p.Workloads, version) {
 		return false

@@ -37,11 +37,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// strayAge is how old a pod is before the API server is asked whether anybody will open its gate, where the cache shows nobody: by then, the cache has
-// what was there before the pod. For a pod of a release under change control it never is asked.
+// strayAge is how old a pod is before the API server is asked whether its gate is stray, where the cache shows that: by then, the cache has what was
+// there before the pod. For a pod of a release under change control it never is asked.
 const strayAge = 10 * time.Second
 
-// strayLook is the time until a closed gate is looked at again. No event may show that nobody opens it any more.
+// strayLook is the time until a closed gate is looked at again: it may become stray without an event.
 const strayLook = time.Minute
 
 // busyLook is the time until a closed gate is looked at again that another reconcile is about to open.
@@ -50,7 +50,7 @@ const busyLook = time.Second
 // maxLevels is the most workloads that are read of which one is a part of the next: users can write references that lead back.
 const maxLevels = 3
 
-// Reconcile labels a pod that completed its release, and opens a gate that nobody else would open.
+// Reconcile labels a pod that completed its release, and opens a stray gate.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
 	var look time.Duration
 	if decide.Gated(pod) != decide.GateOpen {
@@ -96,8 +96,8 @@ func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// openStray opens the gate of a pod, and those of its like, if nobody else would: its workload has no release, as after an uninstallation that left the
-// gate label in its template, or left change control, or the release was only observed. It returns when to look again.
+// openStray opens the gates of a pod and its like if they are stray: its workload has no release, as after an uninstallation that left the gate
+// label in its template, or left change control, or the release was only observed. It returns when to look again.
 func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.Duration, err error) {
 	if pod.DeletionTimestamp != nil {
 		return 0, nil
@@ -122,7 +122,7 @@ func (r *Reconciler) openStray(ctx context.Context, pod *corev1.Pod) (look time.
 	return r.openConfirmed(ctx, kind, owner, pod)
 }
 
-// openConfirmed opens the gates if the API server confirms that nobody else would: the cache may be behind, and an open gate can't be closed. The
+// openConfirmed opens the gates if the API server confirms that they are stray: the cache may be behind, and an open gate can't be closed. The
 // pods that are opened are read before what decides about them. It opens all at once, rather than list them for each, and only one reconcile at a time
 // does so for a workload.
 func (r *Reconciler) openConfirmed(ctx context.Context, kind workload.Kind, owner client.Object, pod *corev1.Pod) (look time.Duration, err error) {
