@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -308,12 +310,53 @@ func TestPodGatesAddGates(t *testing.T) {
 			g := NewWithT(t)
 			request := requestOf(t, nil, row.pod)
 			request.Operation = admissionv1.Create
-			response := (&podGates{cache: readerOf(t, interceptor.Funcs{}, row.objects...)}).Handle(t.Context(), request)
+			reader := readerOf(t, interceptor.Funcs{}, row.objects...)
+			response := (&podGates{cache: reader, live: reader}).Handle(t.Context(), request)
 			g.Expect(response.Allowed).To(BeTrue())
 			patch := operations(response.Patches)
 			g.Expect(patch).To(HaveLen(len(row.patch)))
 			for path, value := range row.patch {
 				g.Expect(jsonOf(t, patch[path])).To(Equal(jsonOf(t, value)), path)
+			}
+		})
+	}
+}
+
+func TestPodGatesAskTheAPIServerForAReleaseGateThatTheCacheDoesNotShow(t *testing.T) {
+	labels := object{"admission-webhook-altershield.antgroup.com/version": versionOf1234, gateKey: "start"}
+	unlabelled := object{"admission-webhook-altershield.antgroup.com/version": versionOf1234}
+	working := interceptor.Funcs{}
+	broken := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("the API server is away")
+	}}
+	for _, row := range []struct {
+		name         string
+		labels       object
+		cached, live []client.Object
+		calls        interceptor.Funcs
+		lists        int
+		patches      int
+		problem      string
+	}{
+		{"one is new", labels, nil, []client.Object{gate()}, working, 1, 1, ""},
+		{"the new one lists the version", labels, nil, []client.Object{gate(versionOf1234)}, working, 1, 0, ""},
+		{"there is none", labels, nil, nil, working, 1, 0, ""},
+		{"one of another name", labels, nil, []client.Object{func() client.Object { other := gate(); other.Name = "other"; return other }()}, working, 1, 0, ""},
+		{"one of another namespace", labels, nil, []client.Object{func() client.Object { other := gate(); other.Namespace = "other"; return other }()}, working, 1, 0, ""},
+		{"the cache shows it", labels, []client.Object{gate()}, nil, broken, 0, 1, ""},
+		{"the pod has no label", unlabelled, nil, []client.Object{gate()}, broken, 0, 0, ""},
+		{"it can't be read", labels, nil, []client.Object{gate()}, broken, 1, 0, "listing the ReleaseGates of namespace default on the API server: the API server is away"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, live := NewWithT(t), &counting{Reader: readerOf(t, row.calls, row.live...)}
+			request := requestOf(t, nil, object{"metadata": object{"generateName": "sleep-", "labels": row.labels}, "spec": object{}})
+			response := (&podGates{cache: readerOf(t, interceptor.Funcs{}, row.cached...), live: live}).Handle(t.Context(), request)
+			g.Expect(live.lists).To(Equal(row.lists))
+			g.Expect(response.Patches).To(HaveLen(row.patches))
+			g.Expect(response.Allowed).To(Equal(row.problem == ""))
+			if row.problem != "" {
+				g.Expect(response.Result.Message).To(Equal(row.problem))
+				g.Expect(response.Result.Code).To(BeEquivalentTo(500))
 			}
 		})
 	}

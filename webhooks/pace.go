@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -187,13 +186,11 @@ func (p *paces) gateless(ctx context.Context, policy *appv1alpha1.ReleasePolicy,
 	case gated.Status != metav1.ConditionTrue:
 		return "no gates are installed", nil
 	}
-	var gate appv1alpha1.ReleaseGate
-	key := client.ObjectKey{Namespace: namespace, Name: appv1alpha1.ReleaseGateName}
-	switch err := p.cache.Get(ctx, key, &gate, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); {
-	case apierrors.IsNotFound(err):
-		return p.gatelessNow(ctx, namespace)
+	switch gate, err := releaseGateOf(ctx, p.cache, p.past.live, namespace); {
 	case err != nil:
-		return "", fmt.Errorf("reading the ReleaseGate of namespace %s: %w", namespace, err)
+		return "", err
+	case gate == nil:
+		return "namespace " + namespace + " has no ReleaseGate yet", nil
 	}
 	return "", nil
 }
@@ -212,19 +209,6 @@ func (p *paces) gated(ctx context.Context, policy *appv1alpha1.ReleasePolicy) (*
 		return nil, nil
 	}
 	return meta.FindStatusCondition(live.Items[at].Status.Conditions, appv1alpha1.ConditionGated), nil
-}
-
-// gatelessNow asks the API server why new pods of a namespace get no gates: the cache may not show its ReleaseGate yet, and pods that came
-// at once can't be held back any more.
-func (p *paces) gatelessNow(ctx context.Context, namespace string) (string, error) {
-	var gates appv1alpha1.ReleaseGateList
-	if err := p.past.live.List(ctx, &gates, client.InNamespace(namespace)); err != nil {
-		return "", fmt.Errorf("listing the ReleaseGates of namespace %s on the API server: %w", namespace, err)
-	}
-	if slices.ContainsFunc(gates.Items, func(gate appv1alpha1.ReleaseGate) bool { return gate.Name == appv1alpha1.ReleaseGateName }) {
-		return "", nil
-	}
-	return "namespace " + namespace + " has no ReleaseGate yet", nil
 }
 
 // typedOf returns an untyped workload as the kind reads it.

@@ -36,8 +36,8 @@ import (
 // podGates adds the gates of pods, as the MutatingAdmissionPolicy does where the API server has such policies: to a pod with the gate label
 // whose version isn't verified in its namespace.
 type podGates struct {
-	// cache holds the ReleaseGates.
-	cache client.Reader
+	// cache holds the ReleaseGates, live reads one that it doesn't show.
+	cache, live client.Reader
 }
 
 var _ admission.Handler = &podGates{}
@@ -51,18 +51,40 @@ func (p *podGates) Handle(ctx context.Context, request admission.Request) admiss
 	if pod.Labels[appv1alpha1.LabelGate] == "" {
 		return admission.Allowed("")
 	}
-	var gate appv1alpha1.ReleaseGate
-	key := client.ObjectKey{Namespace: request.Namespace, Name: appv1alpha1.ReleaseGateName}
-	switch err := p.cache.Get(ctx, key, &gate, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); {
-	case apierrors.IsNotFound(err):
+	gate, err := releaseGateOf(ctx, p.cache, p.live, request.Namespace)
+	switch {
+	case err != nil: // as the policy fails closed: a refused pod is created again moments later, one without its gate can't be held back any more
+		return admission.Errored(http.StatusInternalServerError, err)
+	case gate == nil:
 		return admission.Allowed("")
-	case err != nil:
-		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("reading the ReleaseGate of namespace %s: %w", request.Namespace, err))
 	}
 	if _, verified := gate.Spec.Verified[pod.Labels[appv1alpha1.LabelVersion]]; verified {
 		return admission.Allowed("")
 	}
 	return admission.Patched("", gateOperations(&pod, gate.Spec.GatedFrom)...)
+}
+
+// releaseGateOf returns the ReleaseGate of a namespace, nil if there is none. It asks the API server where the cache shows none: the cache may
+// lag behind a new one, and pods that came at once can't be held back any more.
+func releaseGateOf(ctx context.Context, cache, live client.Reader, namespace string) (*appv1alpha1.ReleaseGate, error) {
+	var gate appv1alpha1.ReleaseGate
+	key := client.ObjectKey{Namespace: namespace, Name: appv1alpha1.ReleaseGateName}
+	err := cache.Get(ctx, key, &gate, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	switch {
+	case err == nil:
+		return &gate, nil
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("reading the ReleaseGate of namespace %s: %w", namespace, err)
+	}
+	var gates appv1alpha1.ReleaseGateList
+	if err := live.List(ctx, &gates, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing the ReleaseGates of namespace %s on the API server: %w", namespace, err)
+	}
+	at := slices.IndexFunc(gates.Items, func(gate appv1alpha1.ReleaseGate) bool { return gate.Name == appv1alpha1.ReleaseGateName })
+	if at < 0 {
+		return nil, nil
+	}
+	return &gates.Items[at], nil
 }
 
 // gateOperations returns the operations that add the gates of a pod; none that it has.

@@ -155,7 +155,7 @@ func Register(server webhook.Server, options Options) error {
 		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, ValidateReleasePolicyPath: options.ReleasePolicies,
 		ValidateVerificationPolicyPath: options.VerificationPolicies,
 		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutateChangeVerdictPath: options.ChangeVerdicts,
-		MutatePodsPath: &podGates{cache: options.Reader},
+		MutatePodsPath: &podGates{cache: options.Reader, live: past.live},
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: oneLine{handler}, LogConstructor: log}})
 	}

@@ -68,6 +68,8 @@ func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	g.Expect(served.handlers["/validate-controlledkind"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad path"))
 	g.Expect(served.handlers["/validate-changefreeze"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad time zone"))
 	g.Expect(served.handlers["/mutate-breakglass"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("no author"))
+	pod := requestOf(t, nil, object{"metadata": object{"labels": object{gateKey: "start"}}})
+	g.Expect(served.handlers["/mutate-pods"].Handle(t.Context(), pod).Allowed).To(BeTrue(), "the API server has no ReleaseGate either")
 	release := all(stamped(versionOf123, "4"), suspended)
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())
