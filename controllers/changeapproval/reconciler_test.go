@@ -44,6 +44,8 @@ func record(name, version string, release int64, changes ...func(*appv1alpha1.Ch
 	return record
 }
 
+func observed(record *appv1alpha1.ChangeWorkload) { record.Spec.Observed = true }
+
 func approval(changes ...func(*appv1alpha1.ChangeApprovalSpec)) *appv1alpha1.ChangeApproval {
 	approval := &appv1alpha1.ChangeApproval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bob-12", Generation: 1},
@@ -83,6 +85,8 @@ func TestStatus(t *testing.T) {
 		{"a record that is being deleted", approval(), []appv1alpha1.ChangeWorkload{record("web", version, 12, func(record *appv1alpha1.ChangeWorkload) {
 			record.DeletionTimestamp = &metav1.Time{Time: testkit.Now()}
 		})}, lapsed},
+		{"an observed release from before the kind was enforced", approval(), []appv1alpha1.ChangeWorkload{record("web", other, 17, observed), record("web", version, 12)}, counted},
+		{"the number of an observed release", approval(), []appv1alpha1.ChangeWorkload{record("web", version, 12, observed)}, lapsed},
 		{"nobody's", approval(func(spec *appv1alpha1.ChangeApprovalSpec) { spec.ApprovedBy = "" }), []appv1alpha1.ChangeWorkload{record("web", version, 12)},
 			"False Unattributed the admission webhook did not record who created it: delete it and create another one"},
 		{"without the UID", approval(func(spec *appv1alpha1.ChangeApprovalSpec) { spec.UID = "" }), []appv1alpha1.ChangeWorkload{record("web", version, 12)},

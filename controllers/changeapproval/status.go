@@ -48,11 +48,13 @@ func Status(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWo
 	return status
 }
 
-// isPresent reports whether the release that an approval names is the present one of its workload.
+// isPresent reports whether the release that an approval names is the present one of its workload. The numbers of observed releases, which nobody
+// approves, count generations.
 func isPresent(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWorkload) bool {
 	present, version := int64(0), ""
 	for i := range records {
-		if record := &records[i]; isOf(record, approval) && record.DeletionTimestamp == nil && record.Spec.Release > present {
+		record := &records[i]
+		if isOf(record, approval) && !record.Spec.Observed && record.DeletionTimestamp == nil && record.Spec.Release > present {
 			present, version = record.Spec.Release, record.Spec.Reversion
 		}
 	}
