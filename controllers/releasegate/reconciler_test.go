@@ -20,6 +20,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -169,6 +171,31 @@ func TestVerifiedIsBounded(t *testing.T) {
 	NewWithT(t).Expect(Verified(nil, records)).To(HaveLen(5000))
 }
 
+func TestVerifiedListsTheNewestVersionsFirst(t *testing.T) {
+	for name, release := range map[string]func(workload, present, older string) appv1alpha1.ChangeWorkload{
+		"verified": func(workload, present, older string) appv1alpha1.ChangeWorkload {
+			return record(workload, present, paced, is("Success", 2, older))
+		},
+		"not paced any more": func(workload, present, older string) appv1alpha1.ChangeWorkload {
+			return record(workload, present, is("Running", 2, older), unpacedBy("NotControlled"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var records []appv1alpha1.ChangeWorkload
+			for i := range 3000 {
+				records = append(records, release(fmt.Sprint("web-", i), fmt.Sprint("present ", i), fmt.Sprint("older ", i)))
+			}
+			listed := map[string]int{}
+			for version := range Verified(nil, records) {
+				age, _, _ := strings.Cut(version, " ")
+				listed[age]++
+			}
+			g.Expect(listed).To(Equal(map[string]int{"present": 3000, "older": 2000}))
+		})
+	}
+}
+
 // bench is a namespace with its reconciler, which counts its writes.
 type bench struct {
 	*testing.T
@@ -265,6 +292,35 @@ func TestReconcileKeepsTheReleaseGateOfANamespace(t *testing.T) {
 	writes, wait = b.reconcile()
 	g.Expect(writes).To(Equal([]string{"delete"}))
 	g.Expect(wait).To(BeZero())
+}
+
+// The cache lists records in another order each time.
+func TestReconcileWritesOnceWhateverTheOrderOfTheRecords(t *testing.T) {
+	var verified, gated []appv1alpha1.ChangeWorkload
+	for i := range 5001 {
+		verified = append(verified, record(fmt.Sprint("web-", i), fmt.Sprint("version ", i), paced, is("Success", 1)))
+		gated = append(gated, record(fmt.Sprint("web-", i), fmt.Sprint("version ", i), from(20)))
+	}
+	for name, records := range map[string][]appv1alpha1.ChangeWorkload{
+		"more verified versions than are listed": verified,
+		"more gated versions than are listed":    gated,
+		"two workloads with the same template":   {record("api", "a", paced, is("Success", 1)), record("web", "a", paced, is("Success", 1))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, optedIn(), policy("shop"))
+			b.kube = interceptor.NewClient(b.kube, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				into, ok := list.(*appv1alpha1.ChangeWorkloadList)
+				if !ok {
+					return kube.List(ctx, list, options...)
+				}
+				slices.Reverse(records)
+				into.Items = slices.Clone(records)
+				return nil
+			}})
+			writes, _ := b.reconcile()
+			NewWithT(t).Expect(writes).To(Equal([]string{"create"}))
+		})
+	}
 }
 
 // A ReleasePolicy that is deleted may be created again in a moment, and its releases wait for it.

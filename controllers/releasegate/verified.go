@@ -17,6 +17,7 @@ package releasegate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,28 +32,39 @@ const maxListed = 5000
 
 // Verified returns what a ReleaseGate lists, given the ChangeWorkloads of its namespace and what it lists already: the verified versions of
 // workloads with a paced release, and the version whose pace has ended while it is the present one, as all of its pods may run. A workload
-// whose releases are no longer paced keeps those that are listed, as their pods carry the label.
+// whose releases are no longer paced keeps those that are listed, as their pods carry the label. The order of the records, which is another
+// one with each list, doesn't matter: up to the limit, the newest version of each workload by its name is listed, then the older ones.
 func Verified(listed map[string]string, records []appv1alpha1.ChangeWorkload) map[string]string {
 	byWorkload := map[types.UID][]appv1alpha1.ChangeWorkload{}
-	var workloads []types.UID // in the order of the records
 	for i := range records {
 		owner := metav1.GetControllerOfNoCopy(&records[i])
 		if owner == nil || records[i].Spec.Observed {
 			continue
 		}
-		if byWorkload[owner.UID] == nil {
-			workloads = append(workloads, owner.UID)
-		}
 		byWorkload[owner.UID] = append(byWorkload[owner.UID], records[i])
 	}
-	verified := map[string]string{}
+	workloads := slices.SortedFunc(maps.Keys(byWorkload), func(a, b types.UID) int {
+		return cmp.Or(cmp.Compare(nameOf(&byWorkload[a][0]), nameOf(&byWorkload[b][0])), cmp.Compare(a, b))
+	})
+	type entry struct{ version, workload string }
+	var newest, older []entry
 	for _, workload := range workloads {
 		of := byWorkload[workload]
 		paced := slices.ContainsFunc(of, func(record appv1alpha1.ChangeWorkload) bool { return record.Status.Pace != nil })
-		for _, version := range append(decide.VerifiedVersions(of), unpaced(of)...) {
-			if _, known := verified[version]; (paced || listed[version] != "") && !known && len(verified) < maxListed {
-				verified[version] = nameOf(&of[0])
+		for i, version := range append(unpaced(of), decide.VerifiedVersions(of)...) {
+			switch found := (entry{version, nameOf(&of[0])}); {
+			case !paced && listed[version] == "":
+			case i == 0:
+				newest = append(newest, found)
+			default:
+				older = append(older, found)
 			}
+		}
+	}
+	verified := map[string]string{}
+	for _, found := range append(newest, older...) {
+		if _, known := verified[found.version]; !known && len(verified) < maxListed {
+			verified[found.version] = found.workload
 		}
 	}
 	return verified
@@ -70,7 +82,7 @@ func unpaced(of []appv1alpha1.ChangeWorkload) []string {
 }
 
 // GatedFrom returns the first ordinals whose pods get a gate before they start, by the versions of paced releases that aren't verified. Of
-// workloads with the same version the lowest counts.
+// workloads with the same version the lowest counts. Up to the limit, those of the first versions are listed.
 func GatedFrom(verified map[string]string, records []appv1alpha1.ChangeWorkload) map[string]int32 {
 	var from map[string]int32
 	for i := range records {
@@ -81,8 +93,13 @@ func GatedFrom(verified map[string]string, records []appv1alpha1.ChangeWorkload)
 		if from == nil {
 			from = map[string]int32{}
 		}
-		if known, listed := from[version]; !listed && len(from) < maxListed || *first < known {
+		if known, listed := from[version]; !listed || *first < known {
 			from[version] = *first
+		}
+	}
+	if len(from) > maxListed {
+		for _, version := range slices.Sorted(maps.Keys(from))[maxListed:] {
+			delete(from, version)
 		}
 	}
 	return from
