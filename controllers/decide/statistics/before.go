@@ -59,9 +59,11 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 	for i := range looks {
 		news, most := sum(looks[i].New), looks[i].mostEvidence()
 		r.seeNew(looks[i : i+1])
+		suspect.begin()
 		suspect.addRate(news, rate, step, r.factor, most)
 		if looks[i].Others == 0 {
 			r.news = r.news.plus(news)
+			r.bad.begin()
 			r.bad.addRate(news, rate, step, r.factor, most)
 			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor, most)
 		}
@@ -75,6 +77,7 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		for i := range looks {
 			if news := sum(looks[i].New); looks[i].Others == 0 {
 				news.Bad = unlucky * news.Total
+				expected.begin()
 				expected.addRate(news, rate, step, r.factor, looks[i].mostEvidence())
 			}
 		}

@@ -39,6 +39,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		if news.Total > 0 && olds.Total > 0 {
 			pair := pair{news, olds, factor, sharesOf(news, olds, settings.Tolerance, step)}
 			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair)
+			r.bad.begin()
 			r.bad.addShares(news, olds, &pair.shares, step, factor)
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
@@ -57,6 +58,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		for i := range pairs {
 			news, olds := pairs[i].news, pairs[i].olds
 			news.Bad, olds.Bad = unlucky*news.Total, r.olds.rate()*olds.Total
+			expected.begin()
 			expected.addShares(news, olds, &pairs[i].shares, step, pairs[i].factor)
 		}
 		return expected.value()
@@ -216,6 +218,9 @@ func (n *noise) add(counts []Count, tolerance, factor float64) {
 	}
 	if halves[0].Total == 0 || halves[1].Total == 0 {
 		return
+	}
+	for i := range n.halves {
+		n.halves[i].begin()
 	}
 	n.halves[0].addConcurrent(halves[0], halves[1], tolerance, step, factor)
 	n.halves[1].addConcurrent(halves[1], halves[0], tolerance, step, factor)

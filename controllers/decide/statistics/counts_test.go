@@ -48,24 +48,25 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 // The probability that an event falls on the new pod is 0.6 under the tolerated 1.5, and 0.6923, 0.7714, 0.8351, 0.8836, 0.9193, 0.9447,
-// 0.9625, 0.9746, 0.9830, 0.9886 under the alternatives, 0.89551 on average.
+// 0.9625, 0.9746, 0.9830, 0.9886 under the alternatives, 0.89551 on average. A fault from the first look on has the weight 0.98.
 func TestConcurrentEvidenceByHand(t *testing.T) {
-	near(t, "the evidence of an event on the new pod", statistics.Concurrent(pair([]float64{1}, []float64{0}, 100), anyDelta(), budget, false).Evidence, 0.89551/0.6)
-	near(t, "that of one on the old pod", statistics.Concurrent(pair([]float64{0}, []float64{1}, 100), anyDelta(), budget, false).Evidence, 0.10449/0.4)
+	near(t, "the evidence of an event on the new pod", statistics.Concurrent(pair([]float64{1}, []float64{0}, 100), anyDelta(), budget, false).Evidence, 0.98*0.89551/0.6)
+	near(t, "that of one on the old pod", statistics.Concurrent(pair([]float64{0}, []float64{1}, 100), anyDelta(), budget, false).Evidence, 0.98*0.10449/0.4)
 }
 
+// Each look counts four times at most. With the k-th one, the weight of a fault that begins with it is added before, 0.02/(k(k-1)).
 func TestConcurrentNeedsFourLooks(t *testing.T) {
 	many, none := []float64{9000, 9000, 9000, 9000, 9000}, []float64{0, 0, 0, 0, 0}
 	f := statistics.Concurrent(pair(many[:3], none[:3], 1e4), anyDelta(), budget, false)
 	if f.Verdict != "Inconclusive" || f.Reason != "InProgress" || f.Looks != 3 {
 		t.Errorf("after three looks: %+v", f)
 	}
-	near(t, "the evidence of three looks", f.Evidence, 64)
+	near(t, "the evidence of three looks", f.Evidence, ((0.98*4+0.02/2)*4+0.02/6)*4)
 	f = statistics.Concurrent(pair(many, none, 1e4), anyDelta(), budget, false)
 	if f.Verdict != "Fail" || f.Reason != "CheckFailed" || f.Looks != 4 || !math.IsInf(f.Ratio, 1) || f.Threshold != 100 {
 		t.Errorf("after five looks: %+v", f)
 	}
-	near(t, "the evidence of four looks", f.Evidence, 256)
+	near(t, "the evidence of four looks", f.Evidence, (((0.98*4+0.02/2)*4+0.02/6)*4+0.02/12)*4)
 	if f := statistics.Concurrent(pair(many, none, 1e4), anyDelta(), budget/10, false); f.Verdict != "Fail" || f.Looks != 5 {
 		t.Errorf("one of ten checks: %+v", f)
 	}
@@ -256,10 +257,10 @@ func TestBeforeByHand(t *testing.T) {
 	}
 	news := func(bad float64, n, others int) []statistics.Look { return in(time.Minute, bad, n, others) }
 	// No event in 1000 requests: at most 5.2983 in 1000 with 99.5%, of which 1.5 times are tolerated. An event in 100 requests then is
-	// evidence of 1.5^j exp(-(1.5^j - 1) 0.79475), 0.25962 on average.
-	near(t, "the evidence", statistics.Before(quiet, news(1, 1, 0), anyDelta(), budget, false).Evidence, 0.25962)
-	near(t, "the most evidence of 50 s", statistics.Before(quiet, in(50*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 4)
-	near(t, "the most evidence of 25 s", statistics.Before(quiet, in(25*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 2)
+	// evidence of 1.5^j exp(-(1.5^j - 1) 0.79475), 0.25962 on average. A fault from the first look on has the weight 0.98.
+	near(t, "the evidence", statistics.Before(quiet, news(1, 1, 0), anyDelta(), budget, false).Evidence, 0.98*0.25962)
+	near(t, "the most evidence of 50 s", statistics.Before(quiet, in(50*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 0.98*4)
+	near(t, "the most evidence of 25 s", statistics.Before(quiet, in(25*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 0.98*2)
 	for _, c := range []struct {
 		name            string
 		before, looks   []statistics.Look
@@ -318,8 +319,8 @@ func TestDispersionByHand(t *testing.T) {
 		minutes              [2][]float64
 		dispersion, evidence float64
 	}{
-		// 100 events and a dispersion of 21.25 make the rate 13.698*21.25 in 10000 at most, with 99.5%.
-		{"a lone pod, steady", [2][]float64{{10}, {10}}, 1, 0.40027},
+		// 100 events and a dispersion of 21.25 make the rate 13.698*21.25 in 10000 at most, with 99.5%. The weight of a fault from the first look on is 0.98.
+		{"a lone pod, steady", [2][]float64{{10}, {10}}, 1, 0.98 * 0.40027},
 		{"a lone pod, bursts", [2][]float64{{0}, {20}}, 100.0 / 9, 0},
 		{"pods that differ", [2][]float64{uneven, uneven}, 1, 0},
 		{"all pods at the same time", [2][]float64{{0, 0, 0, 0, 0}, {8, 8, 8, 8, 8}}, 200.0 / 9, 0},

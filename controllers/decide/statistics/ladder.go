@@ -19,7 +19,30 @@ package statistics
 import "math"
 
 // ladder is the evidence of looks against one ratio, as the mean of that for ten alternatives to it.
-type ladder struct{ logs [rungs]float64 }
+type ladder struct {
+	logs [rungs]float64
+	// begins is the number of looks with which the fault that it looks for may have begun, 0 if it is looked for in all looks as one.
+	begins int
+}
+
+// begin lets the fault begin with the next look as well: the evidence becomes the mean of that from each look on, by weights whose sum is 1.
+// Otherwise a healthy time would count against a fault that begins after it, the more, the more traffic it had. As a mean of evidence it
+// reaches 1/a as seldom.
+func (l *ladder) begin() {
+	l.begins++
+	weight, k := fromFirst, float64(l.begins)
+	if k > 1 {
+		weight = (1 - fromFirst) / (k * (k - 1))
+	}
+	for j, log := range l.logs {
+		if k == 1 {
+			l.logs[j] = math.Log(weight)
+			continue
+		}
+		more, less := max(log, math.Log(weight)), min(log, math.Log(weight))
+		l.logs[j] = more + math.Log1p(math.Exp(less-more))
+	}
+}
 
 // value returns the e-value: by Ville's inequality it ever reaches 1/a with probability a at most, if the ratio holds.
 func (l *ladder) value() float64 {

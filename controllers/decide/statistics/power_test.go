@@ -72,6 +72,41 @@ func TestConcurrentFinds(t *testing.T) {
 	}
 }
 
+// A release that is healthy at first isn't trusted for it: of nine old pods and a new one, half of the new one's requests begin to fail after
+// so many looks of 15 s. The fault must be found within so many further looks, however many requests the healthy time had.
+func TestConcurrentFindsAFaultThatBeginsLate(t *testing.T) {
+	for _, row := range []struct {
+		requests       float64
+		healthy, looks int
+	}{
+		{requests: 150, healthy: 1, looks: 8}, {requests: 150, healthy: 20, looks: 12}, {requests: 150, healthy: 120, looks: 24},
+		{requests: 15_000, healthy: 1, looks: 8}, {requests: 15_000, healthy: 20, looks: 12}, {requests: 15_000, healthy: 120, looks: 24},
+	} {
+		t.Run(fmt.Sprintf("after %d looks of %g requests", row.healthy, row.requests), func(t *testing.T) {
+			random := newRandom(t, 208)
+			healthy := world{olds: 9, news: 1, base: 0.01, requests: row.requests, ratio: 1}
+			faulty := healthy
+			faulty.ratio = 50
+			count(20, func() statistics.Finding {
+				looks := append(healthy.looks(random, row.healthy), faulty.looks(random, row.looks)...)
+				return statistics.Concurrent(looks, anyDelta(), budget, true)
+			}).atLeast(t, 1)
+		})
+	}
+}
+
+// The same against the past.
+func TestBeforeFindsAFaultThatBeginsLate(t *testing.T) {
+	random := newRandom(t, 209)
+	healthy := world{news: 3, base: 0.01, requests: 1000, ratio: 1}
+	faulty, past := healthy, world{olds: 3, base: 0.01, requests: 1000}
+	faulty.ratio = 50
+	count(20, func() statistics.Finding {
+		looks := append(healthy.looks(random, 20), faulty.looks(random, 40)...)
+		return statistics.Before(past.looks(random, 120), looks, anyDelta(), budget, true)
+	}).atLeast(t, 1)
+}
+
 // Between shocks that hit all pods, a fault is found in three minutes: three times the errors with nine old pods, five times with four. In the
 // shocks themselves half of all requests fail, so the new pods can't be five times worse.
 func TestConcurrentFindsAmidShocks(t *testing.T) {

@@ -50,6 +50,9 @@ const (
 	// maxFactor is how much the evidence of one look counts at most, so that no single scrape decides. Less than a likelihood ratio is still
 	// a supermartingale.
 	maxFactor = 4.0
+	// fromFirst is the weight of the evidence of a fault that is there from the first look; with it, four looks still suffice for 200 and five for
+	// 1000. The later looks share the rest, the k-th with 1/(k(k-1)) of it.
+	fromFirst = 0.98
 	// goodRatio, times the tolerance, is the ratio that an early pass excludes; calmEvidence is the evidence for it: 5% slip through.
 	goodRatio    = 2.0
 	calmEvidence = 20.0

@@ -183,12 +183,12 @@ func TestJudgeHasTheNumbersBehindItsMessage(t *testing.T) {
 		ended    bool
 		numbers  string
 	}{
-		"of a comparison":          {scene(), comparison(), counted(12, 32, 2), ratio.Past{}, false, `{"new":"0.032","old":"0.002","ratio":"16","evidence":"237.911","threshold":"100","podsSeen":4,"podsWanted":4,"oldPodsSeen":7,"oldPodsWanted":7}`},
-		"of one that is too short": {scene(), comparison(), counted(6, 2, 2), ratio.Past{}, true, `{"new":"0.002","old":"0.002","ratio":"1","evidence":"0.236151","threshold":"100","podsSeen":2,"podsWanted":2,"oldPodsSeen":5,"oldPodsWanted":5}`},
+		"of a comparison":          {scene(), comparison(), counted(12, 32, 2), ratio.Past{}, false, `{"new":"0.032","old":"0.002","ratio":"16","evidence":"233.813","threshold":"100","podsSeen":4,"podsWanted":4,"oldPodsSeen":7,"oldPodsWanted":7}`},
+		"of one that is too short": {scene(), comparison(), counted(6, 2, 2), ratio.Past{}, true, `{"new":"0.002","old":"0.002","ratio":"1","evidence":"0.23567","threshold":"100","podsSeen":2,"podsWanted":2,"oldPodsSeen":5,"oldPodsWanted":5}`},
 		"of one that goes on":      {scene(), comparison(), counted(6, 2, 2), ratio.Past{}, false, `null`},
 		"of one without metrics": {scene(), comparison(), ratio.Counters{Moments: moments(12)}, ratio.Past{}, true,
 			`{"podsSeen":0,"podsWanted":8,"oldPodsSeen":0,"oldPodsWanted":11}`},
-		"of one with the past":             {replaced(), comparison(), since(24, 32, 2), past(1), true, `{"new":"0.032","old":"0.002","ratio":"16","evidence":"409.6","threshold":"200","podsSeen":90,"podsWanted":90,"oldPodsSeen":174,"oldPodsWanted":174}`},
+		"of one with the past":             {replaced(), comparison(), since(24, 32, 2), past(1), true, `{"new":"0.032","old":"0.002","ratio":"16","evidence":"402.716","threshold":"200","podsSeen":90,"podsWanted":90,"oldPodsSeen":174,"oldPodsWanted":174}`},
 		"of a common cause":                {replaced(), comparison(), since(24, 32, 2), past(10), true, `{"podsSeen":120,"podsWanted":120,"oldPodsSeen":174,"oldPodsWanted":174}`},
 		"of a threshold":                   {scene(), threshold(), counted(7, 32, 2), ratio.Past{}, false, `{"new":"0.032","threshold":"0.01","podsSeen":3,"podsWanted":3}`},
 		"of a threshold that is no number": {scene(), &appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "%"}}, counted(9, 2, 2), ratio.Past{}, true, `null`},
