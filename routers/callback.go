@@ -148,7 +148,7 @@ func tooLarge(cause error) outcome {
 func notTaken(cause error) outcome {
 	rejection, known := errors.AsType[*verifier.Rejection](cause)
 	if !known {
-		return rejected(statusFailed, http.StatusServiceUnavailable, cause, "the operator can't verify callbacks at present")
+		return rejected(statusUnavailable, http.StatusServiceUnavailable, cause, "the operator can't verify callbacks at present")
 	}
 	switch rejection.Fault {
 	case verifier.Unsigned:
@@ -158,7 +158,7 @@ func notTaken(cause error) outcome {
 	case verifier.Malformed:
 		return rejected(statusMalformed, http.StatusBadRequest, cause, rejection.Message)
 	}
-	return rejected(statusFailed, http.StatusServiceUnavailable, cause, rejection.Message)
+	return rejected(statusUnavailable, http.StatusServiceUnavailable, cause, rejection.Message)
 }
 
 // take saves a verdict. It continues after the server disconnects, as the server doesn't send the verdict again.

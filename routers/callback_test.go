@@ -275,7 +275,7 @@ func TestCallbacksAreNotTakenWithoutCredentials(t *testing.T) {
 			answer := b.callBack(t, bodyOf("POST", "fail"))
 			g.Expect(answer.Code).To(Equal(503))
 			g.Expect(answer.Body.String()).To(beFailure(row.message))
-			g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
+			g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{unavailable} 1"), "no alert of a verdict that can't be saved: nobody was authenticated")
 			g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("PostSubmitted"))
 		})
 	}
@@ -299,7 +299,7 @@ func TestHandleKeepsTheReasonsOfAReceiverToItself(t *testing.T) {
 	g.Expect(answer.Code).To(Equal(503))
 	g.Expect(answer.Body.String()).To(beFailure("the operator can't verify callbacks at present"))
 	g.Expect(string(b.log.Contents())).To(ContainSubstring("the key store at 10.0.0.7 is sealed"))
-	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
+	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{unavailable} 1"))
 }
 
 func TestReportLogsAnAppliedVerdictInOneLine(t *testing.T) {

@@ -39,7 +39,9 @@ const (
 	statusExpired   status = "expired"
 	statusMalformed status = "malformed"
 	statusTooLarge  status = "too_large"
-	statusFailed    status = "failed"
+	// statusUnavailable is of a callback whose signature can't be checked: it is no proof of a verdict.
+	statusUnavailable status = "unavailable"
+	statusFailed      status = "failed"
 )
 
 // metrics counts callbacks and verdicts.
@@ -54,7 +56,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	result := &metrics{
 		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_callbacks_total",
-			Help: "Callbacks of AlterShield Server by result: applied, stale, parked until their ChangePod is known, unknown, ignored, failed, or rejected as unsigned, expired, malformed or too_large.",
+			Help: "Callbacks of AlterShield Server by result: applied, stale, parked until their ChangePod is known, unknown, ignored, failed, or rejected as unsigned, expired, malformed, too_large, or unavailable where the signature can't be checked.",
 		}, []string{"status"}),
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_verdicts_total",
@@ -74,7 +76,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, status := range []status{
 		statusApplied, statusStale, statusParked, statusUnknown, statusIgnored,
-		statusUnsigned, statusExpired, statusMalformed, statusTooLarge, statusFailed,
+		statusUnsigned, statusExpired, statusMalformed, statusTooLarge, statusUnavailable, statusFailed,
 	} {
 		result.callbacks.WithLabelValues(string(status))
 	}
