@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
@@ -155,7 +156,8 @@ func Register(server webhook.Server, options Options) error {
 		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, ValidateReleasePolicyPath: options.ReleasePolicies,
 		ValidateVerificationPolicyPath: options.VerificationPolicies,
 		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutateChangeVerdictPath: options.ChangeVerdicts,
-		MutatePodsPath: &podGates{cache: options.Reader, live: past.live},
+		// A reader of its own: pods without a ReleaseGate must not use up the reads of releases.
+		MutatePodsPath: &podGates{cache: options.Reader, live: bounded.NewReader(options.Live, options.Clock)},
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: oneLine{handler}, LogConstructor: log}})
 	}
