@@ -62,6 +62,8 @@ func alike(who, does string, request request, outcome string) admissionCase {
 func releaseCases() []admissionCase {
 	return []admissionCase{
 		alike(dev, "releases a free Deployment", updates("free", template("other")), admitted),
+		// A client of GitOps sets the label again after a repair, and the webhook removes it with the next release.
+		alike(dev, "releases a free Deployment with a label for a repair", updates("free", template("other"), ignoring), admitted),
 		alike(dev, "creates a Deployment", creates("new"), admitted),
 		alike(dev, "creates a Deployment that asks to ignore a suspension", creates("new", ignoring), admitted),
 		alike(dev, "releases a suspended Deployment", updates("sleep", template("other")), isSuspended),
@@ -131,6 +133,7 @@ func keyCases() []admissionCase {
 		restored("counts a release that is none", updates("free", func(d *appsv1.Deployment) { stamp(admin, d.Labels[versionLabel])(d) })),
 		restored("forges the author of the release", updates("free", annotation(releasedByKey, "{}"))),
 		restored("forges the user who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
+		restored("marks an unused label for a repair as removed", updates("free", annotation(ignoredRemovedKey, "1"))),
 		restored("marks a release as frozen", updates("free", annotation(frozenKey, `{"release":1}`))),
 		restored("claims a BreakGlass", updates("free", annotation(breakGlassKey, `{"release":1,"name":"inc-99","user":"kubernetes-admin","would":[]}`))),
 		restored("marks a rollout as held", updates("free", annotation(heldKey, "1"))),
@@ -164,6 +167,8 @@ func stampCases() []admissionCase {
 		restored("releases as if recorded already", updates("free", template("other"), stamp(dev, noVersion), label(statusLabel, "processed"))),
 		restored("releases and records that another user ignored a suspension", updates("free", template("other"), stamp(dev, noVersion),
 			annotation(ignoredByKey, `{"user":"somebody","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":2}`))),
+		restored("releases and records that another release dropped its label for a repair", updates("free", template("other"), stamp(dev, noVersion),
+			annotation(ignoredRemovedKey, "7"))),
 		restored("releases and stays held", updates("free", template("other"), stamp(dev, noVersion), annotation(heldKey, "1"))),
 		restored("releases with two versions", updates("free", template("other"), stamp(dev, noVersion), templateLabel(versionLabel, "forged"))),
 		restored("releases with a version that is none", updates("free", template("other"), stamp(dev, "forged"))),

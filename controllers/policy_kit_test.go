@@ -39,19 +39,20 @@ import (
 )
 
 const (
-	suspendLabel   = "altershield.defense.antgroup.com/suspend"
-	statusLabel    = "altershield.defense.antgroup.com/defense-status"
-	ignoredByKey   = "altershield.defense.antgroup.com/ignored-suspend-by"
-	ignoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
-	finishedLabel  = "altershield.defense.antgroup.com/operate-finished"
-	releaseKey     = "altershield.defense.antgroup.com/release"
-	releasedByKey  = "altershield.defense.antgroup.com/released-by"
-	rollbackKey    = "altershield.defense.antgroup.com/rollback"
-	rollbackByKey  = "altershield.defense.antgroup.com/rollback-by"
-	rollbacksKey   = "altershield.defense.antgroup.com/rollbacks"
-	heldKey        = "altershield.defense.antgroup.com/held"
-	frozenKey      = "altershield.defense.antgroup.com/frozen"
-	breakGlassKey  = "altershield.defense.antgroup.com/break-glass"
+	suspendLabel      = "altershield.defense.antgroup.com/suspend"
+	statusLabel       = "altershield.defense.antgroup.com/defense-status"
+	ignoredByKey      = "altershield.defense.antgroup.com/ignored-suspend-by"
+	ignoredRemovedKey = "altershield.defense.antgroup.com/ignored-suspend-removed"
+	ignoredSuspend    = "altershield.defense.antgroup.com/ignored-suspend"
+	finishedLabel     = "altershield.defense.antgroup.com/operate-finished"
+	releaseKey        = "altershield.defense.antgroup.com/release"
+	releasedByKey     = "altershield.defense.antgroup.com/released-by"
+	rollbackKey       = "altershield.defense.antgroup.com/rollback"
+	rollbackByKey     = "altershield.defense.antgroup.com/rollback-by"
+	rollbacksKey      = "altershield.defense.antgroup.com/rollbacks"
+	heldKey           = "altershield.defense.antgroup.com/held"
+	frozenKey         = "altershield.defense.antgroup.com/frozen"
+	breakGlassKey     = "altershield.defense.antgroup.com/break-glass"
 )
 
 // The users of requests. dev may edit the namespace, overrider may also override suspensions, admin may do everything.
