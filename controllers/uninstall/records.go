@@ -36,8 +36,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-// releaseTimeout bounds the wait for the API server to delete records without finalizers. Each of its attempts takes up to a minute.
-const releaseTimeout = 3 * time.Minute
+// releaseTimeout bounds the wait for the API server to delete records without finalizers. Each of its attempts takes up to a minute, and it waits
+// twice as long after each that fails: where its storage takes 82 s to be ready, as on a busy disk, the next attempt comes after 164 s.
+const releaseTimeout = 6 * time.Minute
 
 // removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds and ChangeFreezes come last: without
 // them the operator would end its holds as long as it finds a record, and a failed or parked release would continue.
@@ -84,7 +85,7 @@ func (u *Uninstaller) removeDefinitions(ctx context.Context, runs bool, what str
 		return u.allGone(ctx, definitions)
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the deletion of the CRDs (look for other finalizers: kubectl get changeworkloads,changepods -A -o yaml): %w%s",
+		return fmt.Errorf("waiting for the deletion of the CRDs (run it again; if they stay, look for other finalizers: kubectl get changeworkloads,changepods -A -o yaml): %w%s",
 			err, u.remaining(ctx, definitions))
 	}
 	return nil
