@@ -222,6 +222,29 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		}),
 	)
 
+	It("goes on without the operator where it rests at a step, by the commands of docs/operate.md", slow, func(ctx context.Context) {
+		namespace := pacedNamespace(ctx, one, "")
+		web := deployment(namespace, 4)
+		web.create(ctx)
+		web.verified(ctx)
+		web.released(ctx, "second")
+		Eventually(web.step(ctx)).Should(Equal("1/2 True AwaitingApproval"))
+		Eventually(func() string { return web.show(ctx, "{.spec.paused}") }).Should(Equal("true"))
+		commands := documented("Releases without the operator", namespace)
+		Expect(manager.Stop(ctx)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) }) // which restores the webhook configurations
+
+		bash(ctx, commands[0])
+		Eventually(func() error {
+			_, err := web.change(ctx, `{"spec": {"template": {"metadata": {"labels": {"test": "third"}}}}}`)
+			return err
+		}).Should(Succeed(), "the API server takes a moment to call no webhook any more")
+		Expect(bash(ctx, commands[2])).To(Equal("-n " + namespace + " deployment/web\ndeployment.apps/web resumed\n"))
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "status", "deployment", "web", "--timeout=3m")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(bash(ctx, commands[2])).To(BeEmpty(), "nothing is left to resume")
+	})
+
 	It("stays held under server-side apply that does not speak of the pause", func(ctx context.Context) {
 		namespace := rolling(ctx)
 		failThird(ctx, namespace)
