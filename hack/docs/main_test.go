@@ -123,7 +123,11 @@ func TestFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range [][]string{
-		{"`spec.countThreshold`", "`integer`", "countThreshold is the number of finished pods that form a batch. Default: `1`."},
+		{"`spec.countThreshold`", "`integer`", "countThreshold is the number of finished pods that form a batch. Default: `1`. Limits: 1 to 500."},
+		{"`spec.waitTimeThreshold`", "`integer`", "waitTimeThreshold is the longest wait of a batch for countThreshold pods, in seconds. Default: `60`. At least 1."},
+		{"`spec.changes`", "`[]string`", "changes lists the changes of the pod template, one per line. Values that may be secret are not shown. At most 32 items."},
+		{"`spec.releaseReason`", "`string`",
+			"releaseReason is why the release was made, as its author or the user who requested the rollback says. At most 256 characters."},
 		{"`status.defenseCheckPassPods`", "`[]PodSummary`", "defenseCheckPassPods lists pods that passed."},
 		{"`status.order.bizExecOrderId`", "`string`",
 			"bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<workload>/<hash>/<release>. It is never reused."},

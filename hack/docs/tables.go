@@ -189,12 +189,45 @@ func (l *lister) list(path string, schema apiextensionsv1.JSONSchemaProps) {
 			kind = cmp.Or(inner.Type, "any")
 		}
 		row := []string{"`" + path + "." + name + "`", "`" + suffix + kind + "`", description(property)}
+		if strings.HasPrefix(path, "spec") { // users write no status
+			row[2] += limits(property)
+		}
 		l.rows = append(l.rows, row)
 		if len(inner.Properties) > 0 && !l.seen[kind] {
 			l.seen[kind] = suffix != ""
 			l.list(path+"."+name+suffix, inner)
 		}
 	}
+}
+
+// limits returns the limits that the API server checks, empty for none.
+func limits(schema apiextensionsv1.JSONSchemaProps) string {
+	var low, high, unit string
+	switch {
+	case schema.Minimum != nil || schema.Maximum != nil:
+		low, high = printed(schema.Minimum), printed(schema.Maximum)
+	case schema.MinItems != nil || schema.MaxItems != nil:
+		low, high, unit = printed(schema.MinItems), printed(schema.MaxItems), " items"
+	default:
+		low, high, unit = printed(schema.MinLength), printed(schema.MaxLength), " characters"
+	}
+	switch {
+	case low != "" && high != "":
+		return " Limits: " + low + " to " + high + unit + "."
+	case low != "":
+		return " At least " + low + unit + "."
+	case high != "":
+		return " At most " + high + unit + "."
+	}
+	return ""
+}
+
+// printed returns a limit without an exponent, empty for none.
+func printed[T int64 | float64](limit *T) string {
+	if limit == nil {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*limit), 'f', -1, 64)
 }
 
 func description(schema apiextensionsv1.JSONSchemaProps) string {

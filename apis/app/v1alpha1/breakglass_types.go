@@ -67,12 +67,12 @@ type BreakGlassSpec struct {
 	// +listType=atomic
 	Workloads []WorkloadSelector `json:"workloads"`
 	// overrides are what the releases pass: Freeze for ChangeFreezes, Suspension for the suspension of a workload and the quarantine
-	// of a version.
+	// of a version, Approval for the approvals of steps, Pace for the steps themselves.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	Overrides []BreakGlassOverride `json:"overrides"`
-	// for is how long releases pass, from the creation, such as 2h.
+	// for is how long releases pass, from the creation, such as 2h, from 1m to 24h.
 	For metav1.Duration `json:"for"`
 	// uses is how many releases pass.
 	// +kubebuilder:validation:Minimum=1

@@ -179,7 +179,8 @@ type ChangeSubscriptionSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@ ]+(/[^?#@ ]*)?$')",message="linkBase is http or https, with a host, and without user info, query and fragment"
 	// +optional
 	LinkBase string `json:"linkBase,omitempty"`
-	// digestSeconds is how long events that are no failures are collected for one message. 0 sends them one by one.
+	// digestSeconds is how long ReleaseStarted, ReleaseVerified, ReleaseSuperseded and BatchChecked are collected for one message. 0 sends them
+	// one by one. Other events are sent at once.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	// +optional

@@ -147,7 +147,7 @@ type ReleaseStep struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
-	// soak is how long the pods of the step have to stay without a failure after all of them passed, such as 5m.
+	// soak is how long the pods of the step have to stay without a failure after all of them passed, such as 5m, up to 168h.
 	// +optional
 	Soak *metav1.Duration `json:"soak,omitempty"`
 	// approvals is how many users, besides the author of the release, have to approve it before the step begins.
@@ -161,7 +161,7 @@ type ReleaseStep struct {
 //
 // +kubebuilder:validation:XValidation:rule="duration(self.perStep) >= duration('10s') && duration(self.perStep) <= duration('168h')",message="perStep is from 10s to 168h"
 type StepDeadline struct {
-	// perStep is how long the pods of a step may take to pass, besides their soak. Time that the release waits for approvals, a freeze
+	// perStep is how long the pods of a step may take to pass, besides their soak, from 10s to 168h. Time that the release waits for approvals, a freeze
 	// or its first nodes doesn't count.
 	PerStep metav1.Duration `json:"perStep"`
 	// then is Hold to wait on, Undo to roll back the release, or GoOn to begin the next step.
