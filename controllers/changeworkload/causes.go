@@ -64,8 +64,7 @@ func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.Chan
 	for _, pod := range append(old, result.pods...) {
 		own.Insert(workloadOf(&pod))
 	}
-	now := r.Clock.Now()
-	troubles := podhealth.TroublesOf(pods, now)
+	troubles := podhealth.TroublesOf(pods, result.now)
 	workloads := map[appv1alpha1.PodSignal]sets.Set[string]{}
 	for i := range all.Items {
 		pod := &all.Items[i]
@@ -73,7 +72,7 @@ func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.Chan
 		if !beside || own.Has(workloadOf(pod)) {
 			continue
 		}
-		for _, signal := range decide.SharedTroubles(pod, troubles, pods.Began, now) {
+		for _, signal := range decide.SharedTroubles(pod, troubles, pods.Began, result.now) {
 			if workloads[signal] == nil {
 				workloads[signal] = sets.Set[string]{}
 			}

@@ -47,9 +47,8 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if decide.IsSettled(record) {
 		return nil
 	}
-	now := r.Clock.Now()
 	reader := freeze.Reader{Namespaces: r.Client, Freezes: records.reader(), Namespace: r.Settings.Namespace}
-	found, err := reader.Of(ctx, result.kind, result.owner, now)
+	found, err := reader.Of(ctx, result.kind, result.owner, result.now)
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if release.Parked == nil || result.Freeze.InForce != nil {
 		return nil
 	}
-	return r.observeThaw(ctx, record, reader, result, now)
+	return r.observeThaw(ctx, record, reader, result, result.now)
 }
 
 // observeThaw observes the other releases that the same freeze parked.

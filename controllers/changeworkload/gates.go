@@ -103,7 +103,7 @@ func (r *Reconciler) observeGates(
 		}
 		of, waiting = append(of, revision.Pods), append(waiting, gated...)
 		for i := range pods {
-			going = decide.Sooner(going, decide.LostIn(&pods[i], r.Clock.Now()))
+			going = decide.Sooner(going, decide.LostIn(&pods[i], result.now))
 		}
 	}
 	if len(waiting) > 0 {

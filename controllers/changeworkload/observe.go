@@ -60,15 +60,18 @@ type scene struct {
 	// finish decides which pods have finished; finishing is the time until the next ready one does, 0 for none.
 	finish    decide.FinishRule
 	finishing time.Duration
+	// now is when all this was seen, and the time of the decision: what counts from some time on does so for both of them or for none.
+	now time.Time
 }
 
 // observe returns nil where the workload is gone: then the garbage collector removes the ChangeWorkload. Everything except the records
 // comes from the cache, which is enough as workloadpatch.Apply writes to the workload at this release only.
-func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records) (*scene, error) {
+func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, now time.Time) (*scene, error) {
 	result, err := r.ownerOf(ctx, workload)
 	if err != nil || result == nil {
 		return nil, err
 	}
+	result.now = now
 	if err := r.observeControl(ctx, result); err != nil {
 		return nil, err
 	}

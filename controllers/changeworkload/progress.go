@@ -52,7 +52,7 @@ func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.Ch
 		return r.observePods(ctx, record, result)
 	}
 	complete := health == workload.HealthCurrent
-	result.Finished = decide.FinishedUnits(lister.Units(result.owner), result.Batches, complete, r.Clock.Now())
+	result.Finished = decide.FinishedUnits(lister.Units(result.owner), result.Batches, complete, result.now)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 
 // observeFinished observes which pods of the release have finished. Those of a run may have been removed since they succeeded.
 func (r *Reconciler) observeFinished(pods []corev1.Pod, result *scene) {
-	finished, finishing := decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	finished, finishing := decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, result.now)
 	result.Finished, result.finishing = finished, decide.Sooner(result.finishing, finishing)
 	if result.Run == nil {
 		return

@@ -24,6 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,7 +69,7 @@ func TestReconcileDoesNotDecideOnARecordThatWasRemovedWhenTheCacheShowsItOnceMor
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
 	}}
 	api := &shop{workload: older}
-	reconciler := &Reconciler{Kinds: workload.Registry{deployment.Kind{}}, Client: api, Live: void{}, Looks: &looks.Background{}}
+	reconciler := &Reconciler{Kinds: workload.Registry{deployment.Kind{}}, Client: api, Live: void{}, Looks: &looks.Background{}, Clock: clock.RealClock{}}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "it is not removed yet")

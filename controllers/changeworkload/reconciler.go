@@ -102,7 +102,7 @@ func (r *Reconciler) carryOut(ctx context.Context, workload *appv1alpha1.ChangeW
 // saveDenied saves that a release failed whose workload can't be suspended or held, since the API server denied the write to it.
 func (r *Reconciler) saveDenied(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, denied error) error {
 	scene.Denied = denied.Error()
-	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
+	decision := decide.Decide(workload, scene.Observation, scene.now)
 	decision.Suspend = false // reported once it is
 	return r.save(ctx, workload, scene, decision)
 }
@@ -113,14 +113,15 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 	if wait := r.listWait(workload); wait > 0 {
 		return &scene{stale: true, finishing: wait}, decide.Decision{}, nil
 	}
-	scene, err := r.observe(ctx, workload, cachedRecords{r.Client, r.newest})
+	now := r.Clock.Now()
+	scene, err := r.observe(ctx, workload, cachedRecords{r.Client, r.newest}, now)
 	if err != nil || scene == nil {
 		return nil, decide.Decision{}, err
 	}
 	if scene.stale, err = r.isStale(ctx, workload, scene); err != nil || scene.stale {
 		return scene, decide.Decision{}, err
 	}
-	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
+	decision := decide.Decide(workload, scene.Observation, now)
 	if !decision.IsFinal() {
 		return scene, decision, nil
 	}
@@ -131,8 +132,8 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 	if workload.DeletionTimestamp != nil {
 		return nil, decide.Decision{}, nil // its event brings the next decision
 	}
-	if scene, err = r.observe(ctx, workload, liveRecords{r.Live}); err != nil || scene == nil {
+	if scene, err = r.observe(ctx, workload, liveRecords{r.Live}, now); err != nil || scene == nil {
 		return nil, decide.Decision{}, err
 	}
-	return scene, decide.Decide(workload, scene.Observation, r.Clock.Now()), nil
+	return scene, decide.Decide(workload, scene.Observation, now), nil
 }

@@ -55,7 +55,7 @@ func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha
 	}
 	r.Looks.Keep(client.ObjectKeyFromObject(record), looking...)
 	seen.Awaited = map[decide.CheckID]bool{}
-	if err := r.observeMetrics(record, seen, asked); err != nil {
+	if err := r.observeMetrics(record, result, asked); err != nil {
 		return err
 	}
 	return r.observeAnswers(ctx, record, seen, questions)
@@ -69,7 +69,7 @@ func checkOf(asked *plugin.Question) decide.CheckID {
 func (r *Reconciler) observeChecks(
 	ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene,
 ) (asked []decide.AskedCheck, questions []plugin.Question, err error) {
-	begins, now := record.Status.ObservedRelease != record.Spec.Release, r.Clock.Now()
+	begins, now := record.Status.ObservedRelease != record.Spec.Release, result.now
 	checked := result.Current && result.OptedIn && len(decide.WatchedPolicies(record, now)) > 0
 	if result.Observed || !begins && !checked {
 		return nil, nil, nil
@@ -100,12 +100,12 @@ func (r *Reconciler) observeChecks(
 // observeOldPods observes the pods that don't run the release, if it begins, is compared with them, or would fail.
 func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, begins, compares bool) error {
 	seen := &result.Verification
-	fails := decide.MayFail(record, seen.Pods, r.Clock.Now())
+	fails := decide.MayFail(record, seen.Pods, result.now)
 	if fails {
 		if err := r.observeNodes(ctx, seen.Pods); err != nil {
 			return err
 		}
-		fails = decide.MayFail(record, seen.Pods, r.Clock.Now())
+		fails = decide.MayFail(record, seen.Pods, result.now)
 	}
 	if !begins && !fails && !compares {
 		return nil
@@ -115,7 +115,7 @@ func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.Cha
 		return err
 	}
 	if begins {
-		seen.OldPods = decide.OldPodsOf(old, r.Clock.Now())
+		seen.OldPods = decide.OldPodsOf(old, result.now)
 	}
 	if compares || fails {
 		seen.Pods.Old = decide.OtherPods(old, seen.Pods.Began)
@@ -127,11 +127,11 @@ func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.Cha
 }
 
 // observeMetrics observes the metrics of the pods that have been read, and has the others read.
-func (r *Reconciler) observeMetrics(record *appv1alpha1.ChangeWorkload, seen *decide.Verification, asked []decide.AskedCheck) error {
+func (r *Reconciler) observeMetrics(record *appv1alpha1.ChangeWorkload, result *scene, asked []decide.AskedCheck) error {
+	seen, now := &result.Verification, result.now
 	seen.Readings = make(map[decide.CheckID]measure.Readings, len(asked))
 	for _, check := range asked {
-		now, pods := r.Clock.Now(), seen.Pods
-		at := check.Last(now)
+		pods, at := seen.Pods, check.Last(now)
 		look := looks.Look{
 			Record: client.ObjectKeyFromObject(record), Release: pods.Number, Check: check.CheckID, Source: "VerificationSource " + check.Source(),
 			At: at, Until: at.Add(check.Period()), Last: check.Ended, Waits: check.Waits,
