@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -268,6 +269,33 @@ func TestDecideHoldsBatchesForChecksWithoutLooks(t *testing.T) {
 				g.Expect(decision.Wait).To(Equal(15 * time.Second))
 			}
 		})
+	}
+}
+
+// One look is no verdict of a check that fails by three.
+func TestDecideHoldsBatchesWhileTheLastLookDoesNotPass(t *testing.T) {
+	for _, row := range []struct {
+		last    float64
+		verdict string
+		holds   bool
+	}{
+		{1, "Pass CheckPassed 1 at the last of 2 looks", false},
+		{3, "Inconclusive InProgress 3 is above 2 in 1 of 3 looks running", true},
+	} {
+		g := NewWithT(t)
+		policy := checking("web", "Enforce", awaitingSmoke("Pass"), func(policy *appv1alpha1.VerificationPolicy) {
+			check := &policy.Spec.Checks[0]
+			check.Type, check.Condition, check.Query = "Query", nil, &appv1alpha1.QueryCheck{Max: "2", Consecutive: 3}
+		})
+		workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)), batchesOf(5), deadline(now.Add(time.Hour)))
+		seen := see(5, under(policy), waitsSince(30))
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "smoke"}: {
+			Moments: []time.Time{now.Add(-15 * time.Second), now}, Answers: [][]measure.Series{{{Values: []float64{1, row.last}}}},
+		}}
+		result := decide.Decide(workload, seen, now).Status.Checks[0]
+		g.Expect(string(result.Verdict) + " " + result.Reason + " " + result.Message).To(Equal(row.verdict))
+		g.Expect(result.HeldUntil != nil).To(Equal(row.holds))
+		g.Expect(result.ClearedTime != nil).To(Equal(!row.holds))
 	}
 }
 

@@ -140,7 +140,9 @@ func (e *examination) fail(found checks.Finding) checks.Finding {
 func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, ended bool) checks.Finding {
 	schedule := e.turns.scheduleOf(policy, check, e.workload)
 	terms := termsOf(policy, e.workload, schedule, e.now)
-	terms.Ended = terms.Ended || ended
+	if ended && !terms.Ended {
+		terms.Ended, terms.Wait = true, time.Duration(check.TimeoutSeconds)*time.Second
+	}
 	switch {
 	case check.Type == appv1alpha1.CheckServer: // which checks workloads without such pods, too
 		return e.judgeServer(check)

@@ -205,7 +205,10 @@ func phaseBegan(workload *appv1alpha1.ChangeWorkload, phase appv1alpha1.CheckPha
 
 // ask returns what a check of a phase finds now, Pending while its look is under way.
 func (e *examination) ask(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
-	id, terms := CheckID{policy.Policy, check.Name}, measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Ended: true}
+	id := CheckID{policy.Policy, check.Name}
+	terms := measure.Terms{
+		Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Ended: true, Wait: time.Duration(check.TimeoutSeconds) * time.Second,
+	}
 	answer, answered := e.seen.Answers[id]
 	readings, read := e.seen.Readings[id]
 	present, isPresent := Measured(check).(measure.Present)

@@ -485,6 +485,7 @@ func TestDecideAsksEachTypeOfCheckInAPhase(t *testing.T) {
 		{"a value beyond its limit", "Before", query, []seenOption{alerts(nil, 1, 3)}, "Pending CheckFailed 3 is above 2"},
 		{"a value within its limits", "Before", query, []seenOption{alerts(nil, 3, 2)}, "Pass CheckPassed 2"},
 		{"values within their limits", "After", query, []seenOption{alerts(nil, 3, 2)}, "Pass CheckPassed 2 at the last of 2 looks"},
+		{"a value beyond its limit, afterwards", "After", query, []seenOption{alerts(nil, 1, 3)}, "Pending InProgress 3 is above 2 in 1 of 3 looks running"},
 		{"a rule of old pods that holds", "Before", by("oldPods.all(p, p.ready)"), []seenOption{old}, "Pass CheckPassed "},
 		{"a rule of old pods that doesn't", "Before", by("oldPods.size() == 0"), []seenOption{old}, "Pending CheckFailed the expression is false: oldPods.size() == 0"},
 		{"a rule of new pods", "After", by("newPods.size() == 5"), nil, "Pass CheckPassed "},

@@ -76,8 +76,10 @@ type Terms struct {
 	Warmup time.Duration
 	// Share is the probability with which the check may fail a release without fault.
 	Share float64
-	// Ended reports whether this look is the last one.
+	// Ended reports whether this look is the last one, or is judged as if it were.
 	Ended bool
+	// Wait is for how long a check that can't tell is waited for with further looks although this one is judged as the last, 0 for the last one.
+	Wait time.Duration
 	// Again is the time until the next one.
 	Again time.Duration
 }

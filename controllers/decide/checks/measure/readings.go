@@ -52,6 +52,14 @@ func (r *Readings) Answer(query int) []Series {
 	return r.Answers[query]
 }
 
+// Step returns the time between two moments, 0 if there are none.
+func (r *Readings) Step() time.Duration {
+	if len(r.Moments) < 2 {
+		return 0
+	}
+	return r.Moments[1].Sub(r.Moments[0])
+}
+
 // ByPod returns the values of each pod in the answer to a query that sums by pod.
 func (r *Readings) ByPod(query int) map[string][]float64 {
 	answer := r.Answer(query)

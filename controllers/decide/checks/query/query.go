@@ -81,6 +81,11 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	switch {
 	case looks == 0:
 		return measure.Undecided(string(statistics.NoData), noValue, terms)
+	case terms.Ended && running > 0 && terms.Wait > readings.Step(): // a further look is waited for, unless it comes too late to tell
+		message := fmt.Sprintf("%s in %d of %s running", limits.problem(last), running, count(int(c.Spec.Consecutive)))
+		undecided := measure.Undecided(string(statistics.InProgress), message, terms)
+		undecided.Numbers = limits.numbers(last)
+		return undecided
 	case terms.Ended:
 		passed := measure.Passed(appv1alpha1.ReasonCheckPassed, fmt.Sprintf("%.6g at the last of %s", last, count(looks)), terms)
 		passed.Numbers = limits.numbers(last)

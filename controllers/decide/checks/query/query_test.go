@@ -126,6 +126,29 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Where further looks come, one look that doesn't pass lets nothing pass for good.
+func TestJudgeWaitsForFurtherLooks(t *testing.T) {
+	none := math.NaN()
+	for name, row := range map[string]struct {
+		values   []float64
+		wait     time.Duration
+		expected string
+	}{
+		"one that doesn't pass":           {[]float64{0, 0, 0, 0, 0, 5}, time.Minute, "Inconclusive InProgress 5 is above 1 in 1 of 3 looks running"},
+		"two, the last without a value":   {[]float64{0, 0, 0, 0, 5, 6, none}, time.Minute, "Inconclusive InProgress 6 is above 1 in 2 of 3 looks running"},
+		"three":                           {[]float64{0, 0, 0, 0, 5, 6, 7}, time.Minute, "Fail CheckFailed 7 is above 1 in 3 looks running"},
+		"the last one passes":             {[]float64{0, 0, 0, 0, 5, 6, 1}, time.Minute, "Pass CheckPassed 1 at the last of 3 looks"},
+		"nothing waits":                   {[]float64{0, 0, 0, 0, 0, 5}, 0, "Pass CheckPassed 5 at the last of 2 looks"},
+		"no further look comes meanwhile": {[]float64{0, 0, 0, 0, 0, 5}, interval, "Pass CheckPassed 5 at the last of 2 looks"},
+	} {
+		found := between("", "1", 3).Judge(scene(), readings(row.values), measure.Terms{Warmup: interval, Ended: true, Wait: row.wait})
+		g := NewWithT(t)
+		g.Expect(string(found.Verdict)+" "+found.Reason+" "+found.Message).To(Equal(row.expected), name)
+		g.Expect(found.Broken).To(BeFalse(), name)
+		g.Expect(found.Numbers.Threshold).To(Equal("1"), name)
+	}
+}
+
 func TestJudgeHasTheValueAndItsLimit(t *testing.T) {
 	for name, row := range map[string]struct {
 		check  query.Check
