@@ -44,6 +44,8 @@ type AskedCheck struct {
 	Ended bool
 	// Warmup is how long the metrics of a pod don't count after it finished.
 	Warmup time.Duration
+	// Present reports whether only the last moment counts, as before the first pod.
+	Present bool
 }
 
 // AskedChecks returns the checks of a release with these pods that look at metrics now. They share nothing with the record.
@@ -58,6 +60,7 @@ func askedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, turns
 			asked = append(asked, AskedCheck{
 				CheckID: CheckID{policy.Policy, check.Name}, Check: measured, Schedule: schedule, Waits: !schedule.IsTurn(now),
 				Ended: isLast(workload, policy, check, schedule, now), Warmup: time.Duration(policy.WarmupSeconds) * time.Second,
+				Present: check.Phase == appv1alpha1.PhaseBefore,
 			})
 		}
 	}

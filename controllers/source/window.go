@@ -18,8 +18,8 @@ package source
 
 import "time"
 
-// maxSteps is the largest number of steps of a window. A query with more costs the source more than they tell.
-const maxSteps = 60
+// MaxSteps is the largest number of steps of a window. A query with more costs the source more than they tell.
+const MaxSteps = 60
 
 // Window is a time of which a query returns samples, from Start to End, one at each Step.
 type Window struct {
@@ -37,9 +37,9 @@ func Align(start, end time.Time, step, offset time.Duration) Window {
 	}
 	step = max(step.Truncate(time.Second), time.Second)
 	start, end = start.Add(-offset), end.Add(-offset)
-	for times := (end.Sub(start)-1)/(maxSteps*step) + 1; ; times++ {
+	for times := (end.Sub(start)-1)/(MaxSteps*step) + 1; ; times++ {
 		window := Window{Start: start.Truncate(times * step).Add(offset), End: end.Truncate(times * step).Add(offset), Step: times * step}
-		if window.End.Sub(window.Start) <= maxSteps*window.Step {
+		if window.End.Sub(window.Start) <= MaxSteps*window.Step {
 			return window
 		}
 	}

@@ -39,8 +39,8 @@ const (
 	pastPeriod, pastLook = 30 * time.Minute, time.Minute
 )
 
-// Read reads the metrics of a release that a check asks for, since the release began until its last look. The readings say why if the source can't be asked; the
-// error is one of the API server.
+// Read reads the metrics of a release that a check asks for, since the release began until its last look, or where only the
+// present counts, at the last looks. The readings say why if the source can't be asked; the error is one of the API server.
 func Read(ctx context.Context, sources *source.Sources, release *checks.Scene, asked decide.AskedCheck, now time.Time) (measure.Readings, error) {
 	readings, err := read(ctx, sources, release, asked, asked.Last(now))
 	if failure, ok := errors.AsType[*source.Error](err); ok {
@@ -72,13 +72,18 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
 	reader.Whole = needsWhole(asked.Check)
-	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval, asked.Offset)
+	start := release.Began.Add(-looksBefore * asked.Interval)
+	if latest := now.Add(-source.MaxSteps * asked.Interval); asked.Present && start.Before(latest) {
+		start = latest // with longer steps, the last one would be of the past
+	}
+	window := source.Align(start, now, asked.Interval, asked.Offset)
 	readings, err := readWindow(ctx, reader, asked.Check, queries, window)
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
 		return readings, err
 	}
 	// The past has a window of its own: one until now would have the fewer looks before the release the older that is.
-	step, start := asked.Interval*((pastLook-1)/asked.Interval+1), release.Began.Add(-pastPeriod)
+	step := asked.Interval * ((pastLook-1)/asked.Interval + 1)
+	start = release.Began.Add(-pastPeriod)
 	window = source.Align(start, release.Began, step, asked.Offset)
 	window.Fixed = true
 	before, err := readWindow(ctx, reader, asked.Check, queries, window)

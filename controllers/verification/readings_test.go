@@ -328,6 +328,59 @@ func TestReadAsksForThePastOnce(t *testing.T) {
 	}
 }
 
+// Before its first pod, a release may wait for days, for approvals or a freeze. Steps as long as in a window of days would show what was, not what is.
+func TestReadReadsThePresentInShortSteps(t *testing.T) {
+	from := appv1alpha1.SourceReference{Name: "prometheus"}
+	firing := alerts.Check{Spec: &appv1alpha1.AlertsCheck{SourceRef: from}}
+	up := query.Check{Spec: &appv1alpha1.QueryCheck{SourceRef: from, Query: "up", Max: "0"}}
+	const day = 24*time.Hour + 23*time.Minute + 45*time.Second
+	for name, row := range map[string]struct {
+		check measure.Present
+		// waited is how long the release has waited. It fires, or is up, from a time after the release began until another one.
+		waited, begins, ends time.Duration
+		present              bool
+		expected             string
+	}{
+		"an alert that fires for twelve minutes":     {firing, day, day - 12*time.Minute, day, true, "Fail alert Down fires since 2026-01-02T00:11:45Z"},
+		"an alert that is over for a look":           {firing, day, 0, day - 15*time.Second, true, "Pass no alert fires"},
+		"an alert that fires for hours":              {firing, day, time.Hour, day, true, "Fail alert Down fires"},
+		"an alert that fires since before":           {firing, 10 * time.Minute, -time.Hour, day, true, "Fail alert Down fires since 2025-12-31T23:59:30Z"},
+		"a value beyond its limit":                   {up, day, day, day, true, "Fail 1 is above 0"},
+		"a release that is looked at since it began": {firing, day, day - 12*time.Minute, day, false, "Pass no alert fires"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if !strings.HasSuffix(request.URL.Path, "/query_range") {
+					answers(writer, request)
+					return
+				}
+				number := func(field string) int64 {
+					value, err := strconv.ParseInt(request.FormValue(field), 10, 64)
+					g.Expect(err).NotTo(HaveOccurred())
+					return value
+				}
+				var values []string
+				for at := number("start"); at <= number("end"); at += number("step") {
+					if since := time.Unix(at, 0).Sub(began); since >= row.begins && since <= row.ends {
+						values = append(values, fmt.Sprintf(`[%d,"1"]`, at))
+					}
+				}
+				_, _ = fmt.Fprintf(writer, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"alertname":"Down","alertstate":"firing"},"values":[%s]}]}}`,
+					strings.Join(values, ","))
+			}
+			asked := decide.AskedCheck{
+				CheckID: decide.CheckID{Policy: system + "/web", Name: "quiet"}, Schedule: decide.Schedule{Interval: 15 * time.Second}, Check: row.check, Present: row.present,
+			}
+			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop())), release(), asked, began.Add(row.waited+7*time.Second))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readings.Message).To(BeEmpty())
+			found := row.check.JudgePresent(release(), readings)
+			g.Expect(string(found.Verdict) + " " + found.Message).To(Equal(row.expected))
+		})
+	}
+}
+
 func TestReadSaysThatThePastCantBeRead(t *testing.T) {
 	g := NewWithT(t)
 	handler := func(writer http.ResponseWriter, request *http.Request) {

@@ -91,7 +91,8 @@ func (c Check) Spends() measure.Spending { return measure.Nothing }
 type alert struct {
 	// name is how a person is told of it, pod the pod that it names, empty for none.
 	name, pod string
-	since     time.Time
+	// since is when it began to fire, zero if that is longer ago than was looked.
+	since time.Time
 }
 
 // newAlerts returns the alerts that may be due to the release, in the order in which they began to fire. One that fired before doesn't count,
@@ -130,7 +131,12 @@ func (c Check) firingNow(release *checks.Scene, readings measure.Readings) (foun
 		if series.Labels[stateLabel] != firing || c.isElsewhere(release, readings, series.Labels) || last < 0 || !isThere(series.Values[last]) {
 			continue
 		}
-		found = append(found, alert{nameOf(series.Labels), series.Labels[readings.PodLabel], readings.Moments[pendingSince(series.Values, last)]})
+		first := pendingSince(series.Values, last)
+		since := readings.Moments[first]
+		if first == 0 && since.After(release.Began) { // only the last looks of a long wait were read
+			since = time.Time{}
+		}
+		found = append(found, alert{nameOf(series.Labels), series.Labels[readings.PodLabel], since})
 	}
 	slices.SortFunc(found, bySince)
 	return found
@@ -193,13 +199,16 @@ func describe(firing []alert) string {
 			names = append(names, one.name)
 		}
 	}
-	since := firing[0].since.UTC().Format(time.RFC3339)
+	since := ""
+	if first := firing[0].since; !first.IsZero() {
+		since = " since " + first.UTC().Format(time.RFC3339)
+	}
 	switch len(names) {
 	case 1:
-		return fmt.Sprintf("alert %s fires since %s", names[0], since)
+		return fmt.Sprintf("alert %s fires%s", names[0], since)
 	case 2:
-		return fmt.Sprintf("alerts %s and %s fire since %s", names[0], names[1], since)
+		return fmt.Sprintf("alerts %s and %s fire%s", names[0], names[1], since)
 	default:
-		return fmt.Sprintf("alerts %s, %s and %d more fire since %s", names[0], names[1], len(names)-2, since)
+		return fmt.Sprintf("alerts %s, %s and %d more fire%s", names[0], names[1], len(names)-2, since)
 	}
 }
