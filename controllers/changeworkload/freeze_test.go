@@ -285,14 +285,14 @@ func TestThawEnded(t *testing.T) {
 func TestOfFreezeMapsItToReleasesThatItMayConcern(t *testing.T) {
 	under, elsewhere := recordAt(2, version, "Running", "Verifying"), recordAt(2, version, "Running", "Verifying")
 	elsewhere.Namespace = "shop"
-	const failed = "6a8ff823a5011291b0f02a1d83c2222d"
+	const failed, awaiting = "6a8ff823a5011291b0f02a1d83c2222d", "1f3870be274f6c49b3e31a0c6728957f"
 	objects := append(sleepOf(1), under, elsewhere, parkedRecord("frozen", "default/lock", "True", "ChangeFreeze", "Frozen"),
-		recordAt(1, older, "Success", "AllPodsPassed"), recordAt(2, failed, "Suspend", "PodsFailed"))
+		recordAt(1, older, "Success", "AllPodsPassed"), recordAt(2, failed, "Suspend", "PodsFailed"), recordAt(2, awaiting, "Running", "AwaitingRun"))
 	p := newPlane(t, objects, nil)
 	for namespace, names := range map[string][]string{
-		"default":                    {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed},
+		"default":                    {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed, "default/sleep--x--" + awaiting},
 		"shop":                       {"shop/sleep--x--" + version},
-		"altershieldoperator-system": {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed, "shop/sleep--x--" + version},
+		"altershieldoperator-system": {"default/frozen", "default/sleep--x--" + version, "default/sleep--x--" + failed, "default/sleep--x--" + awaiting, "shop/sleep--x--" + version},
 	} {
 		t.Run(namespace, func(t *testing.T) {
 			var found []string

@@ -195,7 +195,7 @@ func (d *Decision) lookAgain(
 		d.lookIn(thawWait(status, now))
 		return
 	}
-	if next := seen.Freeze.NextHold; !next.IsZero() && (IsInProgress(workload) || MayFreeze(workload) && seen.mayPause()) {
+	if next := seen.Freeze.NextHold; !next.IsZero() && (IsInProgress(workload) || MayFreeze(workload) && (first || seen.mayPause())) {
 		d.lookIn(leastWait(next.Sub(now)))
 	}
 	if isPaced(status) && seen.isToFreeze(status, workload) { // it isn't parked, as nothing is left to pause

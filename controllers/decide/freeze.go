@@ -139,9 +139,12 @@ func IsFrozen(workload *appv1alpha1.ChangeWorkload) bool {
 	return isFrozen(&workload.Status) && isObserved(workload)
 }
 
-// MayFreeze reports whether a freeze that begins may hold a release: one that is in progress, or that failed and may go on all the same.
+// MayFreeze reports whether a freeze that begins may hold a release: one that is in progress, that waits while its rollout or its schedule may
+// go on, or that failed or isn't checked and may go on all the same.
 func MayFreeze(workload *appv1alpha1.ChangeWorkload) bool {
-	return IsInProgress(workload) || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
+	return IsInProgress(workload) || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend || hasReason(workload.Status.Conditions,
+		appv1alpha1.ReasonAwaitingRun, appv1alpha1.ReasonRunBlocked, appv1alpha1.ReasonRunning, appv1alpha1.ReasonRunStuck, appv1alpha1.ReasonRunFailed,
+		appv1alpha1.ReasonFirstNodes, appv1alpha1.ReasonPaced, appv1alpha1.ReasonOrderRefused)
 }
 
 // awaitThaw sets whether the release waits for the end of a freeze, and until when at most.

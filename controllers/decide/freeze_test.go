@@ -322,6 +322,49 @@ func TestDecideLooksAgainWhenAFreezeBegins(t *testing.T) {
 	g.Expect(decide.Decide(stopped, see(5, rolling, next, failed, suspended, hold("held")), now).Wait).NotTo(Equal(7*time.Second), "one that is held")
 }
 
+// A release that waits for its first run would run unverified during the freeze.
+func TestDecideLooksAgainWhenAFreezeBeginsThatHoldsARelease(t *testing.T) {
+	refused := stored("Failed", "Unknown", "OrderRefused")
+	running := func(reason string) workloadOption { return stored("Running", "Unknown", reason) }
+	for _, row := range []struct {
+		name   string
+		before workloadOption
+		seen   decide.Observation
+		holds  bool
+	}{
+		{"that waits for its next run", running("AwaitingRun"), see(1, cron), true},
+		{"whose next run waits for another", running("RunBlocked"), see(1, cron, blockedBy("Job backup-0")), true},
+		{"that runs", running("Running"), see(1, cron, runs), true},
+		{"whose run is stuck", running("RunStuck"), see(1, cron, runStuck), true},
+		{"whose run failed, so that the next one is awaited", running("RunFailed"), see(1, cron, runFailed), true},
+		{"that waits for its first nodes", awaiting, see(5, firstOn("a")), true},
+		{"that waits for an approval", atStep(2, 5, "AwaitingApproval"), see(20, inSteps("Gates")), true},
+		{"that a verifier refused to check", refused, see(5, rolling), true},
+		{"not the Job that is under way", running("Running"), see(1, job, runs), false},
+		{"not a run on trial, whose schedule is suspended", running("Running"), see(1, cron, trial, runs, hold("held")), false},
+		{"not one that a user has suspended", running("CronJobPaused"), see(1, cron, paused), false},
+		{"not one that a user resumed", running("AwaitingRun"), see(1, cron, hold("overridden")), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, record := NewWithT(t), newWorkload(row.before)
+			during := row.seen
+			holding(&during)
+			g.Expect(decide.Decide(record, during, now).Freeze != nil).To(Equal(row.holds), "during the freeze")
+			row.seen.Freeze.NextHold = now.Add(10 * time.Second)
+			wait := decide.Decide(record, row.seen, now).Wait
+			if !row.holds {
+				g.Expect(wait).NotTo(Equal(10*time.Second), "before it")
+				return
+			}
+			g.Expect(wait).To(Equal(10*time.Second), "before it")
+			g.Expect(decide.MayFreeze(record)).To(BeTrue(), "one that begins at once, as an incident lock does")
+		})
+	}
+	for _, reason := range []string{"CronJobPaused", "Superseded", "TemplateUnseen", "Refused", "NoReplicas", "Frozen"} {
+		NewWithT(t).Expect(decide.MayFreeze(newWorkload(running(reason)))).To(BeFalse(), reason)
+	}
+}
+
 // While it is frozen, the webhook doesn't let it be resumed.
 func TestDecideExplainsAFailedReleaseThatIsFrozen(t *testing.T) {
 	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error")))
