@@ -22,6 +22,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,6 +129,18 @@ func TestReconcileDecidesOnceOnRecordsThatTheCacheStillShows(t *testing.T) {
 	p.reads = nil
 	p.reconcile()
 	g.Expect(p.reads).To(HaveExactElements("get *v1alpha1.ChangeWorkload"), "which the cache shows as it was before")
+}
+
+// Another pod that becomes available in ten minutes must not put off the verdict.
+func TestReconcileLooksAgainSoonForABatchThatTheCacheLacks(t *testing.T) {
+	g, record := NewWithT(t), recordAt(2, version, "Running", "Verifying")
+	record.Status.FirstChangePod, record.Status.LastChangePod = 1, 1
+	ready := finishedPod(2)
+	delete(ready.Labels, "altershield.defense.antgroup.com/operate-finished")
+	ready.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(saturday)}}
+	cached := append(sleepOf(2, func(deployment *appsv1.Deployment) { deployment.Spec.MinReadySeconds = 600 }), labelSetting(false), finishedPod(1), ready, record)
+	p := newPlane(t, append(slices.Clone(cached), failedBatch(1)), cached)
+	g.Expect(p.reconcile().RequeueAfter).To(Equal(50 * time.Millisecond))
 }
 
 // Labels are all that the API server finds batches by.

@@ -44,8 +44,9 @@ type scene struct {
 	highest int64
 	// newest reports whether this is the last recorded release of the workload.
 	newest bool
-	// stale reports whether the cache does not show all ChangePods yet, or the pods can't be listed again before finishing.
-	stale bool
+	// stale reports whether the cache does not show all ChangePods yet, or the pods can't be listed again yet: unlisted is the time until they can.
+	stale    bool
+	unlisted time.Duration
 	// lost reports whether ChangePods are gone.
 	lost bool
 	// revision is that of the release, nil if the cache shows none; pods are its pods.

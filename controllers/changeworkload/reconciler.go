@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if scene.stale {
-		return ctrl.Result{RequeueAfter: max(scene.finishing, retryWait)}, nil
+		return ctrl.Result{RequeueAfter: max(scene.unlisted, retryWait)}, nil
 	}
 	movedOn, err := r.steer(ctx, &workload, scene, decision)
 	switch {
@@ -111,7 +111,7 @@ func (r *Reconciler) saveDenied(ctx context.Context, workload *appv1alpha1.Chang
 // may see a suspended workload before the failure of its release. Nothing is decided where the scene is nil or stale.
 func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, decide.Decision, error) {
 	if wait := r.listWait(workload); wait > 0 {
-		return &scene{stale: true, finishing: wait}, decide.Decision{}, nil
+		return &scene{stale: true, unlisted: wait}, decide.Decision{}, nil
 	}
 	now := r.Clock.Now()
 	scene, err := r.observe(ctx, workload, cachedRecords{r.Client, r.newest}, now)
