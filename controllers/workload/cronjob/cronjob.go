@@ -124,11 +124,17 @@ func (k Kind) Revisions(ctx context.Context, cache client.Reader, cronJob client
 	return runsOf(cronJob, runs), nil
 }
 
-// runsOf returns the run of each version.
+// runsOf returns the run of each version. A release began before its trial, whatever the clock of the webhook says that recorded its time.
 func runsOf(cronJob client.Object, runs []decide.Revision) []decide.Revision {
 	release, since := decide.ReleaseOf(cronJob), time.Time{}
 	if record, found := appv1alpha1.ReleaseRecordOf(cronJob.GetAnnotations()); found && record.Release == release.Number {
 		since = record.Time.Time
+	}
+	trial := "Job " + trialName(cronJob.GetName(), release.Number)
+	for i := range runs {
+		if run := &runs[i]; run.Run.Name == trial && run.Version == release.Version && run.Created.Before(since) {
+			since = run.Created
+		}
 	}
 	return decide.RunsOf(runs, release, since)
 }

@@ -113,6 +113,40 @@ func TestKindRevisionsAreJobs(t *testing.T) {
 	g.Expect(cronjob.Kind{}.Orphans(t.Context(), kube, backup(), "v2")).To(BeEmpty())
 }
 
+// The clock of the webhook may be ahead of that of the API server, which tells when a Job was created.
+func TestKindRevisionsHaveTheTrialWhateverItsTime(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		jobs []client.Object
+		want []string
+	}{
+		{"which counts", []client.Object{job("backup-trial-3", "v2", time.Hour+2*time.Second)}, []string{"Job backup-trial-3"}},
+		{"and the first run after it if that failed", []client.Object{
+			job("backup-trial-3", "v2", time.Hour+90*time.Second, "Failed"), job("backup-1", "v2", time.Hour+30*time.Second),
+		}, []string{"Job backup-1"}},
+		{"but no run before it", []client.Object{
+			job("backup-1", "v2", time.Hour+3*time.Second, "Complete"), job("backup-trial-3", "v2", time.Hour+2*time.Second),
+		}, []string{"Job backup-trial-3"}},
+		{"nor that of an earlier release of the version", []client.Object{job("backup-trial-2", "v2", time.Hour+2*time.Second)}, nil},
+		{"nor one of another version", []client.Object{job("backup-trial-3", "v3", 2*time.Hour), job("backup-1", "v2", time.Hour+2*time.Second)}, []string{"Job backup-trial-3"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, kube := NewWithT(t), testkit.NewFake(t, append(row.jobs, backup())...)
+			cached, err := cronjob.Kind{}.Revisions(t.Context(), kube, backup())
+			g.Expect(err).NotTo(HaveOccurred())
+			live, err := cronjob.Kind{}.History(t.Context(), kube, backup())
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, revisions := range [][]decide.Revision{cached, live} {
+				var runs []string
+				for _, revision := range revisions {
+					runs = append(runs, revision.Run.Name)
+				}
+				g.Expect(runs).To(Equal(row.want))
+			}
+		})
+	}
+}
+
 func TestKindOwnerOf(t *testing.T) {
 	g, run := NewWithT(t), job("first", "v2", time.Minute)
 	kube := testkit.NewFake(t, backup(), run)

@@ -52,11 +52,16 @@ func (k Kind) Trial(cronJob *unstructured.Unstructured, release int64) (*unstruc
 	annotations[instantiate] = manual
 	run.SetGroupVersionKind(job.Kind{}.GroupVersionKind())
 	run.SetNamespace(cronJob.GetNamespace())
-	run.SetName(decide.ShortName(fmt.Sprintf("%s-trial-%d", cronJob.GetName(), release), validation.DNS1123LabelMaxLength))
+	run.SetName(trialName(cronJob.GetName(), release))
 	run.SetLabels(labels)
 	run.SetAnnotations(annotations)
 	run.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob", Name: cronJob.GetName(), UID: cronJob.GetUID(), Controller: ptr.To(true),
 	}})
 	return run, nil
+}
+
+// trialName returns the name of the Job of a trial.
+func trialName(cronJob string, release int64) string {
+	return decide.ShortName(fmt.Sprintf("%s-trial-%d", cronJob, release), validation.DNS1123LabelMaxLength)
 }
