@@ -319,6 +319,32 @@ func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
 	g.Expect(workload.Spec.Release).To(Equal(int64(3)))
 }
 
+// The caches of a new leader fill one by one: that of workloads may be behind that of records.
+func TestReconcileRecordsAnEarlierReleaseOnlyIfTheWorkloadIsAtIt(t *testing.T) {
+	for name, row := range map[string]struct {
+		live    []client.Object
+		release int64
+	}{
+		"the cache is behind": {[]client.Object{sleepAt("3", nil)}, 3},
+		"it is gone":          {nil, 3},
+		"its releases weren't counted while it was opted out": {[]client.Object{sleepAt("1", nil)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			r, kube := newOperator()
+			first := sleepAt("1", nil)
+			g.Expect(kube.Patch(t.Context(), first, client.MergeFrom(sleepAt("3", nil)))).To(Succeed())
+			r.Live = fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(row.live...).Build()
+			result, err := r.Reconcile(t.Context(), ofSleep)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result).To(BeZero(), "its event brings the next decision")
+			var workload appv1alpha1.ChangeWorkload
+			g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &workload)).To(Succeed())
+			g.Expect(workload.Spec.Release).To(Equal(row.release))
+		})
+	}
+}
+
 func TestReconcileRecordsNothingThatOnlyTheCacheHas(t *testing.T) {
 	another, leaving := sleepAt("1", nil), sleepAt("1", nil)
 	another.UID = "uid-2"

@@ -125,13 +125,22 @@ func OptedOut(ctx context.Context, live client.Reader, namespace string) (bool, 
 
 // IsThere reports whether a workload that the cache shows still exists on the API server and isn't being deleted.
 func IsThere(ctx context.Context, live client.Reader, kind workload.Kind, object client.Object) (bool, error) {
-	var found metav1.PartialObjectMetadata
+	found, err := Present(ctx, live, kind, object)
+	return found != nil, err
+}
+
+// Present returns the metadata that a workload that the cache shows has on the API server, nil if it is gone or is being deleted.
+func Present(ctx context.Context, live client.Reader, kind workload.Kind, object client.Object) (*metav1.PartialObjectMetadata, error) {
+	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(kind.GroupVersionKind())
 	key := client.ObjectKeyFromObject(object)
-	if err := live.Get(ctx, key, &found); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("checking whether %s %s still exists: %w", kind.GroupVersionKind().Kind, key, err)
+	if err := live.Get(ctx, key, found); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("checking whether %s %s still exists: %w", kind.GroupVersionKind().Kind, key, err)
 	}
-	return found.UID == object.GetUID() && found.DeletionTimestamp == nil, nil
+	if found.UID != object.GetUID() || found.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	return found, nil
 }
 
 // JobCreation is how to permit the operator to create Jobs.
