@@ -68,10 +68,11 @@ func unlessGone(err error, doing string, pod *corev1.Pod) error {
 }
 
 // Return makes the controller of a pod that waits at its gate create another one in its place, as it does for each failed pod. So that needs
-// no permission to delete pods. The pod has never run.
+// no permission to delete pods. The pod has never run: one that has changed since it was read may have started, and is an error, as for Open. As no
+// kubelet has a pod that waits, few changes come between.
 func Return(ctx context.Context, writer client.Client, pod *corev1.Pod, why string) error {
 	failed := map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"status":   map[string]any{"phase": corev1.PodFailed, "reason": "BeyondStep", "message": "it has not started: " + why + " has no further pods now"},
 	}
 	err := send(types.StrategicMergePatchType, failed, func(patch client.Patch) error { return writer.Status().Patch(ctx, named(pod), patch) })

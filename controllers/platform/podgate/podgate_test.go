@@ -93,6 +93,13 @@ func TestOpen(t *testing.T) {
 		g.Expect(kube.Delete(t.Context(), other, client.GracePeriodSeconds(0))).To(Succeed())
 		g.Expect(podgate.Return(t.Context(), kube, other, "release 4, step 1/3")).To(Succeed(), "it is gone")
 	})
+	t.Run("a pod that has started meanwhile isn't returned", func(t *testing.T) {
+		g := NewWithT(t)
+		pod := create(g, "opened", gated)
+		open(g, pod)
+		g.Expect(podgate.Return(t.Context(), kube, pod, "release 4, step 1/3")).To(MatchError(apierrors.IsConflict, "IsConflict"))
+		g.Expect(read(g, pod).Status.Phase).NotTo(Equal(corev1.PodFailed))
+	})
 	t.Run("a denial is an error", func(t *testing.T) {
 		g := NewWithT(t)
 		pod := create(g, "denied", gated)
