@@ -88,6 +88,8 @@ type Finding struct {
 	Dispersion float64
 	// Looks is the number of looks after which the verdict stood.
 	Looks int
+	// Running is how many of the last looks exceed the threshold. Only Threshold has it.
+	Running int
 }
 
 // Coverage is how many looks at pods were wanted, and how many there were.

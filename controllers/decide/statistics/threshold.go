@@ -22,7 +22,7 @@ import "math"
 // than needed neither count nor interrupt, and nothing fails while too few of the pods were seen.
 func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64, ended bool) Finding {
 	f := Finding{Verdict: Inconclusive, Reason: InProgress, PValue: math.NaN(), Threshold: maxRate, MinimumDetectable: math.Inf(1)}
-	running, judged, news, above := 0, 0, Count{}, Count{}
+	judged, news, above := 0, Count{}, Count{}
 	for i := range looks {
 		f.Looks++
 		f.NewPods = f.NewPods.plus(len(looks[i].New), looks[i].NewPods)
@@ -31,10 +31,10 @@ func Threshold(looks []Look, maxRate float64, consecutive int, minTotal float64,
 			continue
 		}
 		judged++
-		if running, above = running+1, above.plus(look); look.rate() <= maxRate {
-			running, above = 0, Count{}
+		if f.Running, above = f.Running+1, above.plus(look); look.rate() <= maxRate {
+			f.Running, above = 0, Count{}
 		}
-		if running >= consecutive && f.NewPods.enough() { // the pods that aren't seen may be the good ones
+		if f.Running >= consecutive && f.NewPods.enough() { // the pods that aren't seen may be the good ones
 			f.Verdict, f.Reason, news = Fail, CheckFailed, above
 			break
 		}

@@ -86,7 +86,11 @@ func judge(
 		if err != nil {
 			return found, fmt.Errorf("threshold.max: %w", err)
 		}
-		return statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended), nil
+		found = statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended)
+		if found.Verdict == statistics.Pass && found.Running > 0 && terms.Wait > looks[len(looks)-1].Time { // as of a Query
+			found.Verdict, found.Reason = statistics.Inconclusive, statistics.InProgress
+		}
+		return found, nil
 	}
 	settings, err := settingsOf(objective.Comparison)
 	if err != nil {
@@ -170,7 +174,10 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, newPods, found.NewEvents)
 	if objective.Threshold != nil {
 		text += fmt.Sprintf(", at most %s is allowed", objective.Threshold.Max)
-		if found.Verdict != statistics.Fail && found.New > found.Threshold {
+		switch {
+		case found.Reason == statistics.InProgress:
+			text += fmt.Sprintf(", exceeded in %d of %d looks running", found.Running, objective.Threshold.Consecutive)
+		case found.Verdict != statistics.Fail && found.New > found.Threshold:
 			text += fmt.Sprintf(" in %d looks running", objective.Threshold.Consecutive)
 		}
 		return text

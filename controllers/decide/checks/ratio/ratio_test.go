@@ -111,16 +111,6 @@ func TestJudge(t *testing.T) {
 		return counters
 	}
 	// worse makes two of a thousand events bad at each of ten looks but some, at which it makes thirty.
-	worse := func(at ...int) ratio.Counters {
-		counters, bad := counted(13, 2, 2), 0.0
-		for moment := 3; moment < 13; moment++ {
-			if bad += 2; slices.Contains(at, moment) {
-				bad += 28
-			}
-			counters.Bad["web-7d4b9-x7k2p"][moment] = bad
-		}
-		return counters
-	}
 	old := "0.2% on 1 old pod"
 	for name, row := range map[string]struct {
 		release                  *checks.Scene
@@ -169,6 +159,39 @@ func TestJudge(t *testing.T) {
 			if row.verdict == "Fail" {
 				g.Expect(found.Pods).To(HaveExactElements(appv1alpha1.CheckedPod{Pod: "web-7d4b9-x7k2p", UID: "web-7d4b9-x7k2p", Message: found.Message}))
 			}
+		})
+	}
+}
+
+func worse(at ...int) ratio.Counters {
+	counters, bad := counted(13, 2, 2), 0.0
+	for moment := 3; moment < 13; moment++ {
+		if bad += 2; slices.Contains(at, moment) {
+			bad += 28
+		}
+		counters.Bad["web-7d4b9-x7k2p"][moment] = bad
+	}
+	return counters
+}
+
+// Pods that wait for a verdict don't get one by the first looks above the threshold.
+func TestJudgeByAThresholdWaitsForFurtherLooks(t *testing.T) {
+	for name, row := range map[string]struct {
+		counters      ratio.Counters
+		wait          time.Duration
+		found, reason string
+		message       string
+	}{
+		"two of three looks running": {worse(6, 7, 9, 11, 12), time.Minute, "Inconclusive", "InProgress",
+			"1.76% on 1 new pod (158 events), at most 1% is allowed, exceeded in 2 of 3 looks running"},
+		"none":                    {counted(9, 2, 2), time.Minute, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed"},
+		"no further look in time": {worse(6, 7, 9, 10, 12), interval, "Pass", "CheckPassed", "1.76% on 1 new pod (158 events), at most 1% is allowed in 3 looks running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			found := ratio.Judge(scene(), threshold(), row.counters, ratio.Past{}, measure.Terms{Warmup: interval, Share: 0.01, Ended: true, Wait: row.wait})
+			g.Expect(string(found.Verdict) + " " + found.Reason).To(Equal(row.found + " " + row.reason))
+			g.Expect(found.Message).To(Equal(row.message))
 		})
 	}
 }
