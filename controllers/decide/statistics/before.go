@@ -63,7 +63,10 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		suspect.addRate(news, rate, step, r.factor, most)
 		if looks[i].Others == 0 {
 			r.news = r.news.plus(news)
-			r.bad.begin()
+			if r.bad.begin() {
+				r.late = faulty{olds: r.olds}
+			}
+			r.late.news = r.late.news.plus(news)
 			r.bad.addRate(news, rate, step, r.factor, most)
 			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor, most)
 		}

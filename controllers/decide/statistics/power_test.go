@@ -95,16 +95,36 @@ func TestConcurrentFindsAFaultThatBeginsLate(t *testing.T) {
 	}
 }
 
+// Ten times the errors are found as soon, although the rate of all looks hasn't risen by the least difference that matters.
+func TestConcurrentFindsALateFaultByItsOwnLooks(t *testing.T) {
+	random := newRandom(t, 210)
+	healthy := world{olds: 9, news: 1, base: 0.001, requests: 10_000, ratio: 1}
+	faulty := healthy
+	faulty.ratio = 10
+	count(20, func() statistics.Finding {
+		looks := append(healthy.looks(random, 40), faulty.looks(random, 16)...)
+		found := statistics.Concurrent(looks, statistics.Defaults(), budget, true)
+		if found.Verdict == statistics.Fail && !(found.New > 0.008 && found.New < 0.012 && found.Old < 0.0012) {
+			t.Errorf("%g on the new pod, %g on the old ones: those are not the looks of the fault", found.New, found.Old)
+		}
+		return found
+	}).atLeast(t, 1)
+}
+
 // The same against the past.
 func TestBeforeFindsAFaultThatBeginsLate(t *testing.T) {
-	random := newRandom(t, 209)
-	healthy := world{news: 3, base: 0.01, requests: 1000, ratio: 1}
-	faulty, past := healthy, world{olds: 3, base: 0.01, requests: 1000}
-	faulty.ratio = 50
-	count(20, func() statistics.Finding {
-		looks := append(healthy.looks(random, 20), faulty.looks(random, 40)...)
-		return statistics.Before(past.looks(random, 120), looks, anyDelta(), budget, true)
-	}).atLeast(t, 1)
+	for _, ratio := range []float64{5, 50} {
+		t.Run(fmt.Sprintf("of %g times the errors", ratio), func(t *testing.T) {
+			random := newRandom(t, 209)
+			healthy := world{news: 3, base: 0.01, requests: 1000, ratio: 1}
+			faulty, past := healthy, world{olds: 3, base: 0.01, requests: 1000}
+			faulty.ratio = ratio
+			count(20, func() statistics.Finding {
+				looks := append(healthy.looks(random, 80), faulty.looks(random, 48)...)
+				return statistics.Before(past.looks(random, 120), looks, anyDelta(), budget, true)
+			}).atLeast(t, 1)
+		})
+	}
 }
 
 // Between shocks that hit all pods, a fault is found in three minutes: three times the errors with nine old pods, five times with four. In the
