@@ -19,6 +19,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bounded"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -329,6 +331,9 @@ func TestPodGatesAskTheAPIServerForAReleaseGateThatTheCacheDoesNotShow(t *testin
 	broken := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("the API server is away")
 	}}
+	flooded := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return fmt.Errorf("listing: %w", bounded.ErrTooManyReads)
+	}}
 	for _, row := range []struct {
 		name         string
 		labels       object
@@ -345,6 +350,7 @@ func TestPodGatesAskTheAPIServerForAReleaseGateThatTheCacheDoesNotShow(t *testin
 		{"one of another namespace", labels, nil, []client.Object{func() client.Object { other := gate(); other.Namespace = "other"; return other }()}, working, 1, 0, ""},
 		{"the cache shows it", labels, []client.Object{gate()}, nil, broken, 0, 1, ""},
 		{"the pod has no label", unlabelled, nil, []client.Object{gate()}, broken, 0, 0, ""},
+		{"too many pods come without one", labels, nil, nil, flooded, 1, 0, ""},
 		{"it can't be read", labels, nil, []client.Object{gate()}, broken, 1, 0, "listing the ReleaseGates of namespace default on the API server: the API server is away"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
