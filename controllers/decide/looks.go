@@ -44,7 +44,7 @@ type AskedCheck struct {
 	Ended bool
 	// Warmup is how long the metrics of a pod don't count after it finished.
 	Warmup time.Duration
-	// Present reports whether only the last moment counts, as before the first pod.
+	// Present reports whether only the last moments count: before the first pod, and of a Query after the last one.
 	Present bool
 }
 
@@ -60,7 +60,7 @@ func askedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, turns
 			asked = append(asked, AskedCheck{
 				CheckID: CheckID{policy.Policy, check.Name}, Check: measured, Schedule: schedule, Waits: !schedule.IsTurn(now),
 				Ended: isLast(workload, policy, check, schedule, now), Warmup: time.Duration(policy.WarmupSeconds) * time.Second,
-				Present: check.Phase == appv1alpha1.PhaseBefore,
+				Present: check.Phase == appv1alpha1.PhaseBefore || check.Phase == appv1alpha1.PhaseAfter && check.Type == appv1alpha1.CheckQuery,
 			})
 		}
 	}
