@@ -321,6 +321,7 @@ rules:
 		{"an index", "infer --version v1 crds/leaderworkersets.yaml", "counts: FirstIndex\n      path: spec.rolloutStrategy.rollingUpdateConfiguration.partition"},
 		{"templates in lists", "infer crds/rayclusters.yaml", `
 # Pods are found by their owners. If there are owners in between other than ReplicaSets, StatefulSets and Jobs, use a label.
+# No count of the desired pods was found: the first pod that passes verifies a release. Declare counts.desired.
 # No field was found that holds a rollout, such as spec.paused: the rollout of a failed release continues, and only the next one is denied.
 apiVersion: app.ops.cloud.alipay.com/v1alpha1
 kind: ControlledKind

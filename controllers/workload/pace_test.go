@@ -17,13 +17,17 @@ limitations under the License.
 package workload_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
@@ -37,18 +41,38 @@ type templateless struct{ workload.Kind }
 
 func (templateless) TemplatePath() []string { return nil }
 
+// revised is a kind whose pods are told apart by their revision.
+type revised struct {
+	workload.Kind
+	labels bool
+}
+
+func (revised) Identify(context.Context, client.Reader, *unstructured.Unstructured, string, time.Time) (*decide.Revision, error) {
+	return nil, nil
+}
+func (r revised) LabelsPods() bool { return r.labels }
+
+// units is a kind that is judged by what its status lists.
+type units struct{ workload.Kind }
+
+func (units) Health(client.Object) (workload.Health, string) { return workload.HealthUnknown, "" }
+func (units) Units(client.Object) []appv1alpha1.PodSummary   { return nil }
+
 func TestLeverOf(t *testing.T) {
 	for name, row := range map[string]struct {
 		kind  workload.Kind
 		lever appv1alpha1.Lever
 	}{
-		"a Deployment":                  {deployment.Kind{}, "Gates"},
-		"a StatefulSet":                 {statefulset.Kind{}, "Partition"},
-		"a DaemonSet":                   {daemonset.Kind{}, "Nodes"},
-		"a CronJob":                     {cronjob.Kind{}, ""},
-		"a Job":                         {jobs.Kind{}, ""},
-		"a kind without a pod template": {templateless{bare{deployment.Kind{}}}, ""},
-		"another kind, with a template": {bare{deployment.Kind{}}, "Gates"},
+		"a Deployment":                           {deployment.Kind{}, "Gates"},
+		"a StatefulSet":                          {statefulset.Kind{}, "Partition"},
+		"a DaemonSet":                            {daemonset.Kind{}, "Nodes"},
+		"a CronJob":                              {cronjob.Kind{}, ""},
+		"a Job":                                  {jobs.Kind{}, ""},
+		"a kind without a pod template":          {templateless{bare{deployment.Kind{}}}, ""},
+		"a kind whose templates keep no label":   {revised{bare{deployment.Kind{}}, true}, ""},
+		"another kind whose pods have revisions": {revised{bare{deployment.Kind{}}, false}, "Gates"},
+		"a kind without pods":                    {units{bare{deployment.Kind{}}}, ""},
+		"another kind, with a template":          {bare{deployment.Kind{}}, "Gates"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(workload.LeverOf(row.kind)).To(Equal(row.lever))

@@ -57,6 +57,9 @@ func Infer(definition Definition) (declared *appv1alpha1.ControlledKind, notes [
 		var note string
 		spec.Pods, note = definition.podsFound()
 		notes = append(notes, note)
+		if spec.Counts == nil || spec.Counts.Desired == "" {
+			notes = append(notes, "No count of the desired pods was found: the first pod that passes verifies a release. Declare counts.desired.")
+		}
 	}
 	return declared, slices.DeleteFunc(append(notes, definition.levers(spec)...), func(note string) bool { return note == "" })
 }

@@ -26,6 +26,7 @@ import (
 
 func TestInfer(t *testing.T) {
 	const byOwner = "Pods are found by their owners. If there are owners in between other than ReplicaSets, StatefulSets and Jobs, use a label."
+	const noCount = "No count of the desired pods was found: the first pod that passes verifies a release. Declare counts.desired."
 	const noLever = "No field was found that holds a rollout, such as spec.paused: the rollout of a failed release continues, and only the next one is denied."
 	for plural, row := range map[string]struct {
 		spec  string
@@ -41,7 +42,7 @@ func TestInfer(t *testing.T) {
 			"counts": {"desired": "spec.replicas", "total": "status.replicas", "updated": "status.updatedReplicas", "ready": "status.readyReplicas"},
 			"pace": {"partition": {"path": "spec.rolloutStrategy.rollingUpdateConfiguration.partition", "counts": "FirstIndex"}}}`,
 			[]string{"Check whether spec.rolloutStrategy.rollingUpdateConfiguration.partition counts the old pods (Old) or is the first index that is updated (FirstIndex)."}},
-		"knativeservices": {`{"version": "v1", "mode": "Observe", "release": {"templates": ["spec.template"]}, "pods": {"by": "Owner"}}`, []string{byOwner, noLever}},
+		"knativeservices": {`{"version": "v1", "mode": "Observe", "release": {"templates": ["spec.template"]}, "pods": {"by": "Owner"}}`, []string{byOwner, noCount, noLever}},
 		"kubernetesclusters": {`{"version": "v1", "mode": "Observe", "release": {"fields": ["spec"]}, "pods": {"by": "None"}}`,
 			[]string{"The CRD has no pod templates: every change of the spec is a release. Restrict release.fields to the relevant fields.",
 				"The CRD has no status.observedGeneration: unless its conditions have their own, Ready may be that of the release before. Declare in health.current how that of the present one shows.", noLever}},
