@@ -167,11 +167,11 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 	}
 	receiver, problem, err := r.connect(ctx, r.object, r.line)
 	if err != nil {
-		notice.Unsent(&r.object.Status, began)
+		r.unsent(plan.Due, began)
 		return 0, err
 	}
 	if problem != nil {
-		notice.Unsent(&r.object.Status, began)
+		r.unsent(plan.Due, began)
 		r.setReady(r.object, problem.Reason, problem.Message)
 		return recheck, nil
 	}
@@ -180,6 +180,14 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 		r.setReady(r.object, appv1alpha1.ReasonReady, working)
 	}
 	return r.sendAll(ctx, receiver, plan)
+}
+
+// unsent notes that the receiver can't be asked for messages that are due. They count as failed, of which an alert tells.
+func (r *round) unsent(due []notice.Batch, now time.Time) {
+	notice.Unsent(&r.object.Status, now)
+	for i := range due {
+		r.Metrics.count(r.object.Spec.Sink.Type, resultFailed, len(due[i].Events))
+	}
 }
 
 // sendAll sends the messages that are due, as many as the receiver takes.

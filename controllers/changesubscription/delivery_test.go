@@ -346,6 +346,7 @@ func TestReconcileGivesUpWithoutAUsableSecret(t *testing.T) {
 				b.step(60)
 			}
 			g.Expect(b.ready()).To(HavePrefix(row.ready))
+			g.Expect(testutil.ToFloat64(b.Metrics.total.WithLabelValues("DingTalk", "Failed"))).To(BeNumerically(">=", 58), "which fires an alert")
 			b.release("cart")
 			b.reconcile()
 			g.Expect(b.object().Status.Pending).To(BeEquivalentTo(2))

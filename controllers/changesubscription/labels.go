@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
@@ -64,17 +65,25 @@ func (s *search) labelsOf(ctx context.Context, of *appv1alpha1.WorkloadReference
 	key, named := client.ObjectKey{Namespace: namespace, Name: of.Name}, schema.FromAPIVersionAndKind(of.APIVersion, of.Kind)
 	if kind := s.Kinds.Snapshot().ByGroupKind(of.GroupKind()); kind != nil {
 		named = kind.GroupVersionKind()
-		for _, object := range []client.Object{kind.New(), observed.Of(kind).New()} {
-			err := s.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
-			if err == nil {
-				return found{object.GetLabels(), true}, nil
-			}
-			if !apierrors.IsNotFound(err) {
-				return found{}, fmt.Errorf("reading %s %s for spec.selector: %w", of.Kind, key, err)
-			}
+		switch object, err := s.cached(ctx, kind, key); {
+		case err != nil:
+			return found{}, fmt.Errorf("reading %s %s for spec.selector: %w", of.Kind, key, err)
+		case object != nil:
+			return found{object.GetLabels(), true}, nil
 		}
 	}
 	return s.readLabels(ctx, named, key, of.UID)
+}
+
+// cached returns a workload as the cache of its kind has it, or that of the kind where it is only observed, nil if neither does.
+func (s *search) cached(ctx context.Context, kind workload.Kind, key client.ObjectKey) (client.Object, error) {
+	for _, object := range []client.Object{kind.New(), observed.Of(kind).New()} {
+		err := s.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
+		if err == nil || !apierrors.IsNotFound(err) {
+			return object, err
+		}
+	}
+	return nil, nil
 }
 
 // readLabels returns the labels of a workload that no cache has.

@@ -95,23 +95,26 @@ func (s *search) findDeleted(
 	var open []appv1alpha1.ToldRelease
 	for _, release := range begun.Open(status.OpenReleases) {
 		event := notice.OfDeleted(&release, now)
-		gone, err := s.isGone(ctx, &release)
-		if err != nil {
-			return nil, err
-		}
-		selected := gone && event.IsAmong(status.OpenReleases) // otherwise it was told, or not selected while the workload had its labels
-		if !gone {
+		known := event.IsAmong(status.OpenReleases) // else its deletion was told, or it wasn't selected while the workload had its labels
+		selected, gone := true, false
+		if !known {
 			selected, err = s.selects(ctx, &event)
 		}
-		if err != nil {
+		if err == nil && selected { // it is read from the API server if no cache has it
+			gone, err = s.isGone(ctx, &release)
+		}
+		if err == nil && known && !gone {
+			selected, err = s.selects(ctx, &event)
+		}
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if selected {
-			open = append(open, release)
-		}
-		if selected && gone {
+		case !selected || gone && !known:
+			continue
+		case gone:
 			found = append(found, event)
 		}
+		open = append(open, release)
 	}
 	notice.NoteOpen(status, open)
 	return found, nil
@@ -129,12 +132,11 @@ func (s *search) isGone(ctx context.Context, release *appv1alpha1.ToldRelease) (
 	if kind == nil {
 		return false, nil
 	}
-	object, key := kind.New(), client.ObjectKey{Namespace: release.Namespace, Name: of.Name}
-	err := s.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
+	key := client.ObjectKey{Namespace: release.Namespace, Name: of.Name}
+	switch object, err := s.cached(ctx, kind, key); {
+	case err != nil:
 		return false, fmt.Errorf("checking whether %s %s is deleted: %w", of.Kind, key, err)
-	}
-	if err == nil && object.GetUID() == of.UID {
+	case object != nil && object.GetUID() == of.UID:
 		return false, nil
 	}
 	named := kind.New()

@@ -17,14 +17,17 @@ limitations under the License.
 package changesubscription
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
@@ -130,6 +133,46 @@ func TestReconcileTellsThatAWorkloadIsDeletedBeforeItsReleaseIsVerified(t *testi
 	b.reconcile()
 	g.Expect(robot.bodies).To(HaveLen(2), "once")
 	g.Expect(b.object().Status.OpenReleases).To(HaveLen(1), "kept, whose record may be created anew")
+}
+
+// A cluster may have thousands of open releases, of which a cache shows that their workloads are there.
+func TestReconcileReadsFewWorkloadsFromTheAPIServer(t *testing.T) {
+	elsewhere := func(s *appv1alpha1.ChangeSubscription) {
+		s.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "none"}}
+	}
+	for name, row := range map[string]struct {
+		edit func(*appv1alpha1.ChangeSubscription)
+		open int
+	}{
+		"none of namespaces that aren't selected":       {elsewhere, 0},
+		"none that the cache of an observed kind shows": {func(*appv1alpha1.ChangeSubscription) {}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			robot := newRobot(t)
+			all := testkit.NewFake(t, append(namespaces(), robot.secret(), deployment("web", "front"), robot.subscription(to("WorkloadDeleted"), row.edit))...)
+			b := newBench(t, interceptor.NewClient(all, interceptor.Funcs{
+				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					if _, typed := object.(*appsv1.Deployment); typed {
+						return apierrors.NewNotFound(appsv1.Resource("deployments"), key.Name)
+					}
+					return kube.Get(ctx, key, object, options...)
+				},
+			}))
+			b.Live = interceptor.NewClient(all, interceptor.Funcs{
+				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					if key.Name == "web" {
+						t.Errorf("%T %s is read", object, key)
+					}
+					return kube.Get(ctx, key, object, options...)
+				},
+			})
+			b.release("web")
+			b.reconcile()
+			b.reconcile()
+			g.Expect(b.object().Status.OpenReleases).To(HaveLen(row.open))
+		})
+	}
 }
 
 func TestReconcileTellsNoDeletionOfAWorkloadThatLeavesTheCache(t *testing.T) {
