@@ -94,14 +94,18 @@ func (c *compilation) kind(spec *appv1alpha1.ControlledKindSpec) Kind {
 	return result.self
 }
 
+// withParent returns the place of the topmost object below the spec that has a field, or of the field itself there. An object that a hold created
+// is removed with the field if it has no other.
+func withParent(at place) place { return at[:min(len(at), 2)] }
+
 // reads returns the paths of the fields that are read from the cache.
 func (k *kind) reads() []Path {
 	kept := alwaysKept()
 	kept = append(kept, k.counts.desired, k.counts.total, k.counts.updated, k.counts.ready, k.pods.selector, k.pods.current)
 	for _, held := range k.lever.fields {
-		kept = append(kept, pathOf(held.at...))
+		kept = append(kept, pathOf(withParent(held.at)...))
 	}
-	kept = append(kept, pathOf(k.lever.partition...))
+	kept = append(kept, pathOf(withParent(k.lever.partition)...))
 	if !k.units.list.isZero() {
 		kept = append(kept, k.units.list.elements().child(k.units.name))
 	}

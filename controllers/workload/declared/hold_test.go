@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -86,6 +87,26 @@ func TestHoldingResumeLeavesWhatAUserChanged(t *testing.T) {
 	g.Expect(kind.Resume(changed, `{"/spec/updateStrategy":null}`)).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/updateStrategy/paused"}}))
 	g.Expect(kind.Resume(changed, "nonsense")).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/updateStrategy/paused"}}))
 	g.Expect(kind.Paused(changed)).To(BeFalse())
+}
+
+// The cache has the fields beside a held one whose parent the hold created.
+func TestHoldingResumeLeavesWhatAUserAddedToTheCachedWorkload(t *testing.T) {
+	for name, spec := range map[string]string{
+		"a hold":      "hold: [{path: spec.updateStrategy.paused, value: true}]",
+		"a partition": "{pace: {partition: {path: spec.updateStrategy.partition, counts: Old}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			kind := compiled(t, "clonesets", spec)
+			slim, err := kind.Slim(objectOf(t, "spec: {replicas: 3, updateStrategy: {paused: true, partition: 2147483647, maxUnavailable: 1}}"))
+			g.Expect(err).NotTo(HaveOccurred())
+			lever, cached := kind.(workload.Pauser), slim.(client.Object)
+			g.Expect(parsePlace("/spec/updateStrategy/maxUnavailable").find(raw(cached))).To(BeEquivalentTo(1))
+			for _, operation := range lever.Resume(cached, `{"/spec/updateStrategy":null}`) {
+				g.Expect(operation.Path).NotTo(Equal("/spec/updateStrategy"))
+			}
+		})
+	}
 }
 
 func TestHoldingWithValuesFromBeforeTheRelease(t *testing.T) {
