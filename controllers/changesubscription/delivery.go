@@ -229,14 +229,14 @@ func (r *round) send(ctx context.Context, to *receiver, batch notice.Batch) (tim
 	failure := to.send(ctx, message)
 	now := r.Clock.Now()
 	switch {
-	case ctx.Err() != nil: // says nothing about the receiver
-		return 0, fmt.Errorf("sending a message of ChangeSubscription %s/%s: %w", r.object.Namespace, r.object.Name, ctx.Err())
 	case failure == nil:
 		r.tell(batch.Events)
 		notice.Taken(status, now)
 		r.setReady(r.object, appv1alpha1.ReasonReady, working)
 		r.Metrics.delivered(kind, batch.Events, now)
 		return 0, nil
+	case ctx.Err() != nil: // says nothing about the receiver
+		return 0, fmt.Errorf("sending a message of ChangeSubscription %s/%s: %w", r.object.Namespace, r.object.Name, ctx.Err())
 	case failure.Again:
 		r.Metrics.count(kind, resultFailed, len(batch.Events))
 		notice.Fail(status, failure.After, r.Jitter(), now)

@@ -327,6 +327,35 @@ func TestLinesHaveTheLimitOfTheirReceiver(t *testing.T) {
 	g.Expect(all.of(object).limiter.Burst()).To(Equal(5), "it takes 5 a second")
 }
 
+func TestReconcileNotesWhatItSentBeforeItsProcessEnds(t *testing.T) {
+	g := NewWithT(t)
+	robot := newRobot(t)
+	ctx, end := context.WithCancel(t.Context())
+	takes := robot.Config.Handler
+	robot.Config.Handler = http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if len(robot.bodies) == 1 && ctx.Err() == nil {
+			end() // with the second message
+			return
+		}
+		takes.ServeHTTP(writer, request)
+	})
+	b := newBench(t, interceptor.NewClient(testkit.NewFake(t, robot.secret(), robot.subscription()), interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, kube client.Client, of string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return kube.SubResource(of).Patch(ctx, object, patch, options...)
+		},
+	}))
+	b.release("web")
+	b.release("cart")
+	_, err := b.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: system, Name: "shop"}})
+	g.Expect(err).To(MatchError(context.Canceled))
+	b.Reconciler = b.restarted()
+	b.reconcile()
+	g.Expect(robot.bodies).To(ConsistOf(ContainSubstring("shop/web"), ContainSubstring("shop/cart")), "each once")
+}
+
 func TestReconcileGivesUpWithoutAUsableSecret(t *testing.T) {
 	good := newRobot(t)
 	for name, row := range map[string]struct {

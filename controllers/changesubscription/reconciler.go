@@ -57,6 +57,8 @@ import (
 const (
 	// pace is the least time between two reconciles of a subscription, and so between two writes of its status.
 	pace = time.Second
+	// writeWithin is how long the status may take to be written once the process ends: less than the time in which a lost lease can't be another's yet.
+	writeWithin = 3 * time.Second
 	// idle is the interval at which a subscription without news is reconciled.
 	idle = notice.Lag
 	// recheck is that of a subscription that can't be used: its Secret may have been corrected.
@@ -139,7 +141,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if failed == nil {
 		object.Status.ObservedGeneration = object.Generation
 	}
-	// What was sent before a failure is written all the same.
+	// What was sent before a failure is written all the same, or the next leader would send it again.
+	if ctx.Err() != nil {
+		lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
+		defer cancel()
+		ctx = lasting
+	}
 	if err := statuspatch.Write(ctx, r.Client, before, &object); err != nil {
 		return ctrl.Result{}, err
 	}
