@@ -63,10 +63,12 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		suspect.addRate(news, rate, step, r.factor, most)
 		if looks[i].Others == 0 {
 			r.news = r.news.plus(news)
-			if r.bad.begin() {
-				r.late = faulty{olds: r.olds}
+			if r.late.isOver() {
+				r.late = faulty{}
 			}
-			r.late.news = r.late.news.plus(news)
+			r.late.news, r.late.olds = r.late.news.plus(news), r.olds
+			r.late.bad.addRate(news, rate, step, r.factor, most)
+			r.bad.begin()
 			r.bad.addRate(news, rate, step, r.factor, most)
 			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor, most)
 		}

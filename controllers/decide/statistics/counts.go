@@ -39,10 +39,12 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		if news.Total > 0 && olds.Total > 0 {
 			pair := pair{news, olds, factor, sharesOf(news, olds, settings.Tolerance, step)}
 			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair)
-			if r.bad.begin() {
+			if r.late.isOver() {
 				r.late = faulty{}
 			}
-			r.late = faulty{r.late.news.plus(news), r.late.olds.plus(olds)}
+			r.late.news, r.late.olds = r.late.news.plus(news), r.late.olds.plus(olds)
+			r.late.bad.addShares(news, olds, &pair.shares, step, factor)
+			r.bad.begin()
 			r.bad.addShares(news, olds, &pair.shares, step, factor)
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
@@ -90,15 +92,21 @@ type race struct {
 	spread     dispersion
 	factor     float64
 	news, olds Count
-	// late is what was counted since a fault most likely began.
+	// late is what was counted since a fault most likely began after a healthy time.
 	late    faulty
 	looks   int
 	passed  bool
 	finding Finding
 }
 
-// faulty is what was counted on the pods in the looks of a fault.
-type faulty struct{ news, olds Count }
+// faulty is what was counted on the pods in the looks of a fault, and the evidence of these looks.
+type faulty struct {
+	news, olds Count
+	bad        ladder
+}
+
+// isOver reports whether the looks speak against a fault, so that one most likely begins later.
+func (f *faulty) isOver() bool { return f.bad.value() < 1 }
 
 // see counts the look and the pods seen in it.
 func (r *race) see(look *Look) {
@@ -120,8 +128,10 @@ func (r *race) decide() bool {
 		if !r.passed {
 			r.conclude(Inconclusive, NoisyMetric)
 		}
+	case evidence >= r.needed && r.matters(r.news.rate(), r.olds.rate(), r.news.Bad):
+		r.conclude(Fail, CheckFailed)
 	case evidence >= r.needed && r.matters(r.late.news.rate(), r.late.olds.rate(), r.late.news.Bad):
-		r.news, r.olds = r.late.news, r.late.olds // a healthy time before it would make it look smaller
+		r.news, r.olds = r.late.news, r.late.olds // the healthy time before it makes it look smaller
 		r.conclude(Fail, CheckFailed)
 	case !r.passed && max(r.good.value(), r.calm.value()) >= calmEvidence:
 		r.passed = true

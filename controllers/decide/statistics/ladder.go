@@ -27,14 +27,13 @@ type ladder struct {
 
 // begin lets the fault begin with the next look as well: the evidence becomes the mean of that from each look on, by weights whose sum is 1.
 // Otherwise a healthy time would count against a fault that begins after it, the more, the more traffic it had. As a mean of evidence it
-// reaches 1/a as seldom. It reports whether the fault most likely begins now, if there is one: so far there is less evidence than the weight of that.
-func (l *ladder) begin() (now bool) {
+// reaches 1/a as seldom.
+func (l *ladder) begin() {
 	l.begins++
 	weight, k := fromFirst, float64(l.begins)
 	if k > 1 {
 		weight = (1 - fromFirst) / (k * (k - 1))
 	}
-	now = k == 1 || l.value() < weight
 	for j, log := range l.logs {
 		if k == 1 {
 			l.logs[j] = math.Log(weight)
@@ -43,7 +42,6 @@ func (l *ladder) begin() (now bool) {
 		more, less := max(log, math.Log(weight)), min(log, math.Log(weight))
 		l.logs[j] = more + math.Log1p(math.Exp(less-more))
 	}
-	return now
 }
 
 // value returns the e-value: by Ville's inequality it ever reaches 1/a with probability a at most, if the ratio holds.
