@@ -53,7 +53,8 @@ type Paced interface {
 }
 
 // LeverOf returns what can hold back the pods of the releases of a kind: a field or the operator's own deletions where the kind has
-// that, and gates otherwise. It is empty where the pods can't be held back: gates need pods that the operator sees, with a label of their template.
+// that, and gates otherwise, with a pause where it has one. It is empty where the pods can't be held back: gates need pods that the operator sees,
+// with a label of their template.
 func LeverOf(kind Kind) appv1alpha1.Lever {
 	if _, partitioned := kind.(Partitioned); partitioned {
 		return appv1alpha1.LeverPartition
@@ -63,10 +64,16 @@ func LeverOf(kind Kind) appv1alpha1.Lever {
 	}
 	_, runs := kind.(Once)
 	_, recurs := kind.(Trier)
-	_, lists := kind.(Lister)
-	labelled, ok := kind.(Labelled)
-	if runs || recurs || lists || ok && labelled.LabelsPods() || len(kind.TemplatePath()) == 0 {
+	_, pauses := kind.(Pauser)
+	if runs || recurs || !pauses && !getsGates(kind) || len(kind.TemplatePath()) == 0 {
 		return ""
 	}
 	return appv1alpha1.LeverGates
+}
+
+// getsGates reports whether the pods of a kind can get gates.
+func getsGates(kind Kind) bool {
+	_, lists := kind.(Lister)
+	labelled, ok := kind.(Labelled)
+	return !lists && !(ok && labelled.LabelsPods())
 }

@@ -52,6 +52,14 @@ func (revised) Identify(context.Context, client.Reader, *unstructured.Unstructur
 }
 func (r revised) LabelsPods() bool { return r.labels }
 
+// pausedRevised is one whose rollouts can be paused.
+type pausedRevised struct {
+	revised
+	pauser
+}
+
+type pauser = workload.Pauser
+
 // units is a kind that is judged by what its status lists.
 type units struct{ workload.Kind }
 
@@ -71,8 +79,9 @@ func TestLeverOf(t *testing.T) {
 		"a kind without a pod template":          {templateless{bare{deployment.Kind{}}}, ""},
 		"a kind whose templates keep no label":   {revised{bare{deployment.Kind{}}, true}, ""},
 		"another kind whose pods have revisions": {revised{bare{deployment.Kind{}}, false}, "Gates"},
-		"a kind without pods":                    {units{bare{deployment.Kind{}}}, ""},
-		"another kind, with a template":          {bare{deployment.Kind{}}, "Gates"},
+		"a kind whose templates keep no label, with a pause": {pausedRevised{revised{bare{deployment.Kind{}}, true}, deployment.Kind{}}, "Gates"},
+		"a kind without pods":                                {units{bare{deployment.Kind{}}}, ""},
+		"another kind, with a template":                      {bare{deployment.Kind{}}, "Gates"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(workload.LeverOf(row.kind)).To(Equal(row.lever))

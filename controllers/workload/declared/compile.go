@@ -94,9 +94,15 @@ func (c *compilation) kind(spec *appv1alpha1.ControlledKindSpec) Kind {
 	return result.self
 }
 
-// withParent returns the place of the topmost object below the spec that has a field, or of the field itself there. An object that a hold created
-// is removed with the field if it has no other.
-func withParent(at place) place { return at[:min(len(at), 2)] }
+// withParent returns the place of the topmost object that has a field, or of the field itself at the top; below the spec, if it is there. An object that
+// a hold created is removed with the field if it has no other.
+func withParent(at place) place {
+	depth := 1
+	if len(at) > 0 && (at[0] == "spec" || at[0] == "metadata") {
+		depth = 2
+	}
+	return at[:min(len(at), depth)]
+}
 
 // reads returns the paths of the fields that are read from the cache.
 func (k *kind) reads() []Path {
