@@ -167,7 +167,9 @@ func (r *round) run(ctx context.Context) (time.Duration, error) {
 	}
 	receiver, problem, err := r.connect(ctx, r.object, r.line)
 	if err != nil {
-		r.unsent(plan.Due, began)
+		if ctx.Err() == nil { // the end of the process says nothing about the receiver
+			r.unsent(plan.Due, began)
+		}
 		return 0, err
 	}
 	if problem != nil {

@@ -142,12 +142,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		object.Status.ObservedGeneration = object.Generation
 	}
 	// What was sent before a failure is written all the same, or the next leader would send it again.
-	if ctx.Err() != nil {
-		lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
-		defer cancel()
-		ctx = lasting
-	}
-	if err := statuspatch.Write(ctx, r.Client, before, &object); err != nil {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(writeWithin, cancel) })()
+	if err := statuspatch.Write(lasting, r.Client, before, &object); err != nil {
 		return ctrl.Result{}, err
 	}
 	if dropped != nil {
