@@ -75,5 +75,5 @@ func LeverOf(kind Kind) appv1alpha1.Lever {
 func getsGates(kind Kind) bool {
 	_, lists := kind.(Lister)
 	labelled, ok := kind.(Labelled)
-	return !lists && !(ok && labelled.LabelsPods())
+	return !lists && (!ok || !labelled.LabelsPods())
 }
