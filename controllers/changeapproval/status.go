@@ -48,8 +48,8 @@ func Status(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWo
 	return status
 }
 
-// isPresent reports whether the release that an approval names is the present one of its workload. The numbers of observed releases, which nobody
-// approves, count generations.
+// isPresent reports whether the release that an approval names is the present one of its workload. Observed releases aren't
+// approved, and are numbered by generation.
 func isPresent(approval *appv1alpha1.ChangeApproval, records []appv1alpha1.ChangeWorkload) bool {
 	present, version := int64(0), ""
 	for i := range records {

@@ -57,7 +57,7 @@ import (
 const (
 	// pace is the least time between two reconciles of a subscription, and so between two writes of its status.
 	pace = time.Second
-	// writeWithin is how long the status may take to be written once the process ends: less than the time in which a lost lease can't be another's yet.
+	// writeWithin is how long the status may take to be written once the process ends, less than it takes until another replica holds a lost lease.
 	writeWithin = 3 * time.Second
 	// idle is the interval at which a subscription without news is reconciled.
 	idle = notice.Lag

@@ -56,11 +56,11 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if release.Parked == nil || result.Freeze.InForce != nil {
 		return nil
 	}
-	return r.observeThaw(ctx, record, reader, result, result.now)
+	return r.observeThaw(ctx, record, reader, result)
 }
 
 // observeThaw observes the other releases that the same freeze parked.
-func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.ChangeWorkload, reader freeze.Reader, result *scene, now time.Time) error {
+func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.ChangeWorkload, reader freeze.Reader, result *scene) error {
 	var list appv1alpha1.ChangeWorkloadList
 	err := r.Client.List(ctx, &list, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
@@ -68,12 +68,12 @@ func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.Change
 	}
 	others := list.Items
 	by := decide.ParkedBy(record, result.Freeze.Parked)
-	isOn, err := reader.IsOn(ctx, by, now)
+	isOn, err := reader.IsOn(ctx, by, result.now)
 	if err == nil && isOn { // it doesn't freeze this release any more
 		result.Freeze.Left = by
-		others, err = r.thawing(ctx, reader, others, now)
+		others, err = r.thawing(ctx, reader, others, result.now)
 	}
-	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, others, now)
+	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, others, result.now)
 	return err
 }
 

@@ -128,13 +128,14 @@ func (r *Reconciler) write(
 	case !metav1.IsControlledBy(known, owner):
 		result, err := r.replace(ctx, owner, known)
 		return false, result, err
-	case known.Spec.Release > release.Number && !release.observed: // releases are not counted while a namespace is opted out, or the cache is behind
-		present, err := scope.Present(ctx, r.Live, r.Kind, owner)
-		if err != nil || present == nil || decide.ReleaseOf(present) != release.Release {
-			return false, ctrl.Result{}, err // the event of the workload brings the next decision
-		}
-		return true, ctrl.Result{}, r.recordAgain(ctx, owner, known, release)
 	case known.Spec.Release != release.Number:
+		// It may be lower: releases are not counted while a namespace is opted out, or the cache is behind.
+		if known.Spec.Release > release.Number && !release.observed {
+			present, err := scope.Present(ctx, r.Live, r.Kind, owner)
+			if err != nil || present == nil || decide.ReleaseOf(present) != release.Release {
+				return false, ctrl.Result{}, err // the event of the workload brings the next decision
+			}
+		}
 		return true, ctrl.Result{}, r.recordAgain(ctx, owner, known, release)
 	}
 	return true, ctrl.Result{}, nil

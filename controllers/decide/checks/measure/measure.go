@@ -84,6 +84,9 @@ type Terms struct {
 	Again time.Duration
 }
 
+// LooksAgain reports whether a further look is waited for, as it comes in time: a step later.
+func (t Terms) LooksAgain(step time.Duration) bool { return t.Ended && t.Wait > step }
+
 // Failed returns that all new pods failed.
 func Failed(release *checks.Scene, reason, message string) checks.Finding {
 	failed := checks.Finding{Verdict: appv1alpha1.CheckFail, Reason: reason, Message: message}

@@ -81,7 +81,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	switch {
 	case looks == 0:
 		return measure.Undecided(string(statistics.NoData), noValue, terms)
-	case terms.Ended && running > 0 && terms.Wait > readings.Step(): // a further look is waited for, unless it comes too late to tell
+	case running > 0 && terms.LooksAgain(readings.Step()):
 		message := fmt.Sprintf("%s in %d of %s running", limits.problem(last), running, count(int(c.Spec.Consecutive)))
 		undecided := measure.Undecided(string(statistics.InProgress), message, terms)
 		undecided.Numbers = limits.numbers(last)

@@ -87,7 +87,7 @@ func judge(
 			return found, fmt.Errorf("threshold.max: %w", err)
 		}
 		found = statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended)
-		if found.Verdict == statistics.Pass && found.Running > 0 && terms.Wait > looks[len(looks)-1].Time { // as of a Query
+		if found.Verdict == statistics.Pass && found.Running > 0 && terms.LooksAgain(looks[len(looks)-1].Time) {
 			found.Verdict, found.Reason = statistics.Inconclusive, statistics.InProgress
 		}
 		return found, nil
