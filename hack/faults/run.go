@@ -48,7 +48,7 @@ import (
 // stuckAfter is how long pods may take to run before their release is rolled back: much longer than good ones take here.
 const stuckAfter = 8 * time.Second
 
-// The checks of the test server take so long that a rollout is over when its last batch fails.
+// The checks of the test server take so long that a fault can strike while they are under way.
 const preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
 
 // start starts the proxies, and the manager behind them.

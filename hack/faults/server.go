@@ -19,9 +19,12 @@ package main
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 // serverGroup is the group whose releases AlterShield Server checks.
@@ -31,13 +34,21 @@ const serverGroup = "server"
 func ofServer() []scenario {
 	return []scenario{
 		// AlterShield Server fails the order of a release after its last step. A user withdraws that.
-		{name: "steps-order", play: inTurn(
-			twoSteps(policy{}), createDeployment, verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
+		{name: "steps-order", kind: statefulset.Kind{}, play: inTurn(
+			twoSteps(policy{}), createStatefulSet(heldReplicas), verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
 			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
 		// AlterShield Server passes a release and fails another one.
-		{name: "server", play: inTurn(createDeployment, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
+		{name: "server", play: inTurn(createRecreated, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
 		{name: "repair", play: inTurn(failLastBatch, createDeployment, suspended(1), batchesEnd, repair, verified(2))},
 	}
+}
+
+// createRecreated creates a Deployment whose old pods are gone before the new ones start, as each of a StatefulSet is: the rollout is over when the
+// check of its last batch begins, however fast the server fails it, and isn't held.
+func createRecreated(ctx context.Context, s *stage) error {
+	deployment := lab.Deployment(s.namespace, s.name, replicas)
+	deployment.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	return s.created(ctx, deployment)
 }
 
 // failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
