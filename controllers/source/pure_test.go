@@ -65,6 +65,33 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+func TestWindows(t *testing.T) {
+	for name, row := range map[string]struct {
+		start, recent, end string
+		offset             time.Duration
+		expected           []string
+	}{
+		"sixty steps":                    {"2026-01-01T00:00:00Z", "2026-01-01T00:14:00Z", "2026-01-01T00:15:00Z", 0, []string{"01 00:00:00 01 00:15:00 15s false"}},
+		"nothing recent":                 {"2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-01-02T00:00:00Z", 0, []string{"01 00:00:00 02 00:00:00 24m0s false"}},
+		"all of it recent":               {"2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", 0, []string{"01 00:00:00 01 01:00:00 1m0s false"}},
+		"more than half of it recent":    {"2026-01-01T00:00:00Z", "2026-01-01T00:25:00Z", "2026-01-01T01:00:00Z", 0, []string{"01 00:00:00 01 01:00:00 1m0s false"}},
+		"less than half of it recent":    {"2026-01-01T00:00:00Z", "2026-01-01T00:30:00Z", "2026-01-01T01:00:00Z", 0, []string{"01 00:00:00 01 00:29:30 30s true", "01 00:30:00 01 01:00:00 30s false"}},
+		"a quarter of an hour of a day":  {"2026-01-01T00:00:00Z", "2026-01-01T23:45:00Z", "2026-01-02T00:00:00Z", 0, []string{"31 23:38:45 01 23:23:45 23m45s true", "01 23:45:00 02 00:00:00 15s false"}},
+		"a little later":                 {"2026-01-01T00:00:00Z", "2026-01-01T23:45:15Z", "2026-01-02T00:00:15Z", 0, []string{"01 00:00:00 01 23:36:00 24m0s true", "01 23:45:15 02 00:00:15 15s false"}},
+		"with an offset":                 {"2026-01-01T00:00:00Z", "2026-01-01T23:45:00Z", "2026-01-02T00:00:00Z", 4 * time.Second, []string{"31 23:38:49 01 23:23:49 23m45s true", "01 23:44:49 01 23:59:49 15s false"}},
+		"what was before in parts of it": {"2026-01-01T00:00:07Z", "2026-01-01T00:00:14Z", "2026-01-01T01:00:00Z", 0, []string{"01 00:00:00 01 01:00:00 1m0s false"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var windows []string
+			for _, window := range Windows(at(row.start), at(row.recent), at(row.end), 15*time.Second, row.offset) {
+				const layout = "02 15:04:05"
+				windows = append(windows, fmt.Sprintf("%s %s %s %t", window.Start.Format(layout), window.End.Format(layout), window.Step, window.Fixed))
+			}
+			NewWithT(t).Expect(windows).To(Equal(row.expected))
+		})
+	}
+}
+
 func TestGuardCheck(t *testing.T) {
 	const see = ", to which the operator doesn't connect: see --source-allow-cidr"
 	for address, expected := range map[string]string{

@@ -25,7 +25,7 @@ const MaxSteps = 60
 type Window struct {
 	Start, End time.Time
 	Step       time.Duration
-	// Fixed reports whether it is the same at each look.
+	// Fixed reports whether it is the same at each look, or at many of them.
 	Fixed bool
 }
 
@@ -43,6 +43,28 @@ func Align(start, end time.Time, step, offset time.Duration) Window {
 			return window
 		}
 	}
+}
+
+// Windows returns the windows from a time to another one: one, unless that has at least twice as long steps as one of what is recent. Then it is that,
+// after one of what was before, which is mostly the same at the next look.
+func Windows(start, recent, end time.Time, step, offset time.Duration) []Window {
+	whole := Align(start, end, step, offset)
+	if !recent.After(start) {
+		return []Window{whole}
+	}
+	last := Align(recent, end, step, offset)
+	if 2*last.Step > whole.Step {
+		return []Window{whole}
+	}
+	before := Align(start, last.Start, step, offset)
+	if before.End.Equal(last.Start) {
+		before.End = before.End.Add(-before.Step)
+	}
+	if before.End.Before(before.Start) {
+		return []Window{last}
+	}
+	before.Fixed = true
+	return []Window{before, last}
 }
 
 // Moments returns the times of the steps.

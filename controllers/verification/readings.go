@@ -72,27 +72,42 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
 	reader.Whole = needsWhole(asked.Check)
-	start := release.Began.Add(-looksBefore * asked.Interval)
-	if latest := now.Add(-source.MaxSteps * asked.Interval); asked.Present && start.Before(latest) {
+	start, latest := release.Began.Add(-looksBefore*asked.Interval), now.Add(-source.MaxSteps*asked.Interval)
+	if asked.Present && start.Before(latest) {
 		start = latest // with longer steps, the last one would be of the past
 	}
-	window := source.Align(start, now, asked.Interval, asked.Offset)
-	readings, err := readWindow(ctx, reader, asked.Check, queries, window)
+	recent := recentSince(release, latest)
+	readings, err := readWindows(ctx, reader, asked.Check, queries, source.Windows(start, recent, now, asked.Interval, asked.Offset))
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
 		return readings, err
 	}
 	// The past has a window of its own: one until now would have the fewer looks before the release the older that is.
 	step := asked.Interval * ((pastLook-1)/asked.Interval + 1)
 	start = release.Began.Add(-pastPeriod)
-	window = source.Align(start, release.Began, step, asked.Offset)
+	window := source.Align(start, release.Began, step, asked.Offset)
 	window.Fixed = true
 	before, err := readWindow(ctx, reader, asked.Check, queries, window)
 	if err != nil {
 		return measure.Readings{}, err
 	}
-	others, err := readWindow(ctx, reader, asked.Check, ofOthers, source.Align(start, now, step, asked.Offset))
+	others, err := readWindows(ctx, reader, asked.Check, ofOthers, source.Windows(start, recent, now, step, asked.Offset))
 	readings.Past, readings.Others = &before, &others
 	return readings, err
+}
+
+// recentSince returns since when metrics are read in steps that the age of a release doesn't make longer: since its last pod finished, and at least in
+// the latest steps. A step may be approved a day after the one before.
+func recentSince(release *checks.Scene, latest time.Time) time.Time {
+	var finished time.Time
+	for i := range release.New {
+		if since := release.New[i].Since; since.After(finished) {
+			finished = since
+		}
+	}
+	if finished.Before(latest) {
+		return finished
+	}
+	return latest
 }
 
 // unconfined returns why a check may only be made by a source that keeps namespaces apart, empty for one that any source may make. Series of other
@@ -118,6 +133,23 @@ func needsWhole(check measure.Check) bool {
 	default:
 		return false
 	}
+}
+
+// readWindows reads the answers to queries of a check in windows that follow each other.
+func readWindows(
+	ctx context.Context, reader *source.Reader, check measure.Check, queries []string, windows []source.Window,
+) (whole measure.Readings, err error) {
+	for i, window := range windows {
+		readings, err := readWindow(ctx, reader, check, queries, window)
+		if err != nil {
+			return measure.Readings{}, err
+		}
+		if i > 0 {
+			readings = whole.Then(readings)
+		}
+		whole = readings
+	}
+	return whole, nil
 }
 
 // readWindow reads the answers to queries of a check in a window.

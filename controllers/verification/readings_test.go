@@ -25,6 +25,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -377,6 +378,99 @@ func TestReadReadsThePresentInShortSteps(t *testing.T) {
 			g.Expect(readings.Message).To(BeEmpty())
 			found := row.check.JudgePresent(release(), readings)
 			g.Expect(string(found.Verdict) + " " + found.Message).To(Equal(row.expected))
+		})
+	}
+}
+
+// A step may be approved a day after the one before. Steps as long as in a window of a day would show its pods after their bake.
+func TestReadReadsRecentPodsInShortSteps(t *testing.T) {
+	const day, olds = 24*time.Hour + 30*time.Second, 5
+	for name, row := range map[string]struct {
+		// finished are when the new pods did after the release began. Since then, each has a hundred requests in each second. The second one fails some
+		// of them since bad.
+		finished []time.Duration
+		bad, at  time.Duration
+		expected string
+		// windows are those of the queries, then are those at a look half a minute later.
+		windows, then []string
+	}{
+		"a pod of a later step that fails": {
+			[]time.Duration{time.Minute, day}, day, day + 5*time.Minute,
+			"Fail CheckFailed", []string{"-24m0s to 23h36m0s every 24m0s", "23h50m30s to 24h5m30s every 15s"},
+			[]string{"23h51m0s to 24h6m0s every 15s"},
+		},
+		"one that begins to fail later": {
+			[]time.Duration{time.Minute, day}, day + 10*time.Minute, day + 20*time.Minute,
+			"Fail CheckFailed", []string{"-13m45s to 23h37m0s every 24m15s", "24h0m30s to 24h20m30s every 30s"},
+			[]string{"24h0m30s to 24h21m0s every 30s"},
+		},
+		"one of a day ago": {
+			[]time.Duration{time.Minute, 2 * time.Minute}, day - 30*time.Minute, day,
+			"Pass PassedEarly", []string{"-13m45s to 23h37m0s every 24m15s"},
+			[]string{"-13m45s to 23h37m0s every 24m15s"}, // after which it is kept no longer, by the clock of the test
+		},
+		"one of a young release": {
+			[]time.Duration{time.Minute, 2 * time.Minute}, 2 * time.Minute, 5 * time.Minute, "Fail CheckFailed", []string{"-30s to 5m0s every 15s"},
+			[]string{"-30s to 5m30s every 15s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var windows []string
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if !strings.HasSuffix(request.URL.Path, "/query_range") {
+					answers(writer, request)
+					return
+				}
+				number := func(field string) time.Duration {
+					value, err := strconv.ParseInt(request.FormValue(field), 10, 64)
+					g.Expect(err).NotTo(HaveOccurred())
+					return time.Duration(value) * time.Second
+				}
+				since := time.Duration(began.Unix()) * time.Second
+				start, end, step := number("start")-since, number("end")-since, number("step")
+				if window := fmt.Sprintf("%v to %v every %v", start, end, step); !slices.Contains(windows, window) {
+					windows = append(windows, window)
+				}
+				var series []string
+				for i, finished := range slices.Concat(slices.Repeat([]time.Duration{-time.Hour}, olds), row.finished) {
+					var values []string
+					for at := start; at <= end; at += step {
+						if at < finished {
+							continue
+						}
+						count := 100 * (at - finished).Seconds()
+						if strings.HasPrefix(request.FormValue("query"), "sum by (pod) (errors_total") {
+							if count /= 1000; i == olds+1 {
+								count += 20 * max(0, at-row.bad).Seconds()
+							}
+						}
+						values = append(values, fmt.Sprintf(`[%d,"%.0f"]`, int64((at+since).Seconds()), count))
+					}
+					series = append(series, fmt.Sprintf(`{"metric":{"pod":"web-%d"},"values":[%s]}`, i, strings.Join(values, ",")))
+				}
+				_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[` + strings.Join(series, ",") + `]}}`))
+			}
+			judged := release()
+			for i := range olds {
+				judged.Old = append(judged.Old, checks.Pod{Name: fmt.Sprint("web-", i), Since: began.Add(-time.Hour), Created: began.Add(-time.Hour)})
+			}
+			for i, finished := range row.finished {
+				judged.New = append(judged.New, checks.Pod{Name: fmt.Sprint("web-", olds+i), Since: began.Add(finished), Created: began.Add(finished)})
+			}
+			asked := asked()
+			asked.Check.(ratio.Check).Spec.Comparison = &appv1alpha1.RatioComparison{Baseline: "Concurrent", Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}
+			sources := sourcesOf(t, handler, testkit.NewFake(t, shop()))
+			readings, err := verification.Read(t.Context(), sources, judged, asked, began.Add(row.at))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readings.Message).To(BeEmpty())
+			found := asked.Judge(judged, readings, measure.Terms{Share: 0.01})
+			g.Expect(string(found.Verdict) + " " + found.Reason).To(Equal(row.expected))
+			g.Expect(windows).To(Equal(row.windows))
+			windows = nil
+			_, err = verification.Read(t.Context(), sources, judged, asked, began.Add(row.at+30*time.Second))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(windows).To(Equal(row.then))
 		})
 	}
 }

@@ -57,7 +57,7 @@ type VerificationTerms struct {
 	// +optional
 	WarmupSeconds int32 `json:"warmupSeconds"`
 	// intervalSeconds is the time between two looks at metrics. It should be no less than the interval at which they are scraped. A release
-	// that is watched for more than 60 intervals has longer ones.
+	// whose last pod finished more than 60 intervals ago has longer ones.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=300
 	// +kubebuilder:default=15

@@ -70,7 +70,7 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	slices.SortFunc(sorted, func(a, b *Series) int { return strings.Compare(a.Pod, b.Pod) })
 	var counts []Count
 	for _, s := range sorted {
-		counts = increases(counts[:0], s, warmup == 0)
+		counts = increases(counts[:0], moments, s, warmup == 0)
 		first, end := s.span(moments, warmup)
 		for t := first; t < end; t++ {
 			pods, wanted := &looks[t].Old, &looks[t].OldPods
@@ -97,7 +97,7 @@ func Overlap(moments []time.Time, series []Series, warmup time.Duration) (news, 
 		if first >= end || !slices.Contains(of[first+1:end+1], false) { // mostly other pods counted in all of its looks
 			continue
 		}
-		counts = increases(counts[:0], s, warmup == 0)
+		counts = increases(counts[:0], moments, s, warmup == 0)
 		for t := first + 1; t <= end && t < len(counts); t++ {
 			of[t] = of[t] || counts[t].usable()
 		}
@@ -149,17 +149,18 @@ func emptyLooks(moments []time.Time, series []Series) []Look {
 	return looks
 }
 
-// restartedTimes is how many times as much as in any look before it a restarted pod may have counted in a look: what is more was counted before.
+// restartedTimes is how many times as fast as in any look before it a restarted pod may have counted in a look: what is more was counted before.
 const restartedTimes = 4
 
 // increases appends what the counters rose by at each moment since the one before, with the total NaN where that isn't known.
-func increases(counts []Count, s *Series, fromBirth bool) []Count {
+func increases(counts []Count, moments []time.Time, s *Series, fromBirth bool) []Count {
 	before := Count{Total: math.NaN()}
 	if s.Born && fromBirth {
 		before.Total = 0
 	}
-	most := math.NaN() // in a look so far
-	for i, total := range s.Total {
+	most := math.NaN() // in a second of a look so far
+	for i, total := range s.Total[:min(len(s.Total), len(moments))] {
+		seconds := moments[i].Sub(moments[max(i-1, 0)]).Seconds()
 		fell := total < before.Total
 		now := Count{Pod: s.Pod, Bad: before.Bad, Total: total}
 		if fell {
@@ -176,10 +177,10 @@ func increases(counts []Count, s *Series, fromBirth bool) []Count {
 			rise.Bad, fell = now.Bad, true
 		}
 		switch {
-		case fell && total > restartedTimes*most:
+		case fell && total/seconds > restartedTimes*most:
 			rise.Total = math.NaN()
-		case !fell && isCount(rise.Total) && (math.IsNaN(most) || rise.Total > most):
-			most = rise.Total
+		case !fell && isCount(rise.Total) && (math.IsNaN(most) || rise.Total/seconds > most):
+			most = rise.Total / seconds
 		}
 		counts = append(counts, rise)
 		before = now

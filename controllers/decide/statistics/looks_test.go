@@ -85,6 +85,32 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// A release of a day has long looks before the short ones at its last pods.
+func TestLooksOfUnequalLength(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	moments := []time.Time{start, start.Add(24 * time.Minute), start.Add(24*time.Minute + 15*time.Second), start.Add(24*time.Minute + 30*time.Second)}
+	for name, row := range map[string]struct {
+		total []float64
+		want  []float64 // -1 where it isn't known
+	}{
+		"rising":                    {[]float64{0, 9600, 9700, 9800}, []float64{9600, 100, 100}},
+		"a restart":                 {[]float64{0, 9600, 400, 500}, []float64{9600, 400, 100}},
+		"one of its series is gone": {[]float64{0, 9600, 401, 501}, []float64{9600, -1, 100}},
+	} {
+		var got []float64
+		for _, look := range statistics.Looks(moments, []statistics.Series{{Ready: start, Total: row.total}}, 0) {
+			if len(look.Old) == 0 {
+				got = append(got, -1)
+				continue
+			}
+			got = append(got, look.Old[0].Total)
+		}
+		if !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%s: %v, want %v", name, got, row.want)
+		}
+	}
+}
+
 func TestOverlap(t *testing.T) {
 	nan := math.NaN()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

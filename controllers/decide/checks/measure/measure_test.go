@@ -73,6 +73,25 @@ func TestDetectableIsToldWhereNothingWasFound(t *testing.T) {
 	}
 }
 
+func TestReadingsThenHasTheValuesOfBoth(t *testing.T) {
+	g := NewWithT(t)
+	at := func(seconds int) time.Time { return time.Date(2026, 1, 1, 0, 0, seconds, 0, time.UTC) }
+	series := func(pod string, values ...float64) measure.Series {
+		return measure.Series{Labels: map[string]string{"pod": pod}, Values: values}
+	}
+	before := measure.Readings{Moments: []time.Time{at(0), at(30)}, PodLabel: "pod", Answers: [][]measure.Series{
+		{series("web-1", 1, 2), series("web-2", 3, 4)}, nil,
+	}}
+	whole := before.Then(measure.Readings{Moments: []time.Time{at(45), at(50)}, PodLabel: "pod", Answers: [][]measure.Series{
+		{series("web-3", 5, 6), series("web-2", 7, 8)}, {series("web-3", 9, 9)},
+	}})
+	g.Expect(whole.Moments).To(Equal([]time.Time{at(0), at(30), at(45), at(50)}))
+	g.Expect(whole.Step()).To(Equal(5 * time.Second))
+	g.Expect(fmt.Sprint(whole.Answers)).To(Equal(
+		"[[{map[pod:web-1] [1 2 NaN NaN]} {map[pod:web-2] [3 4 7 8]} {map[pod:web-3] [NaN NaN 5 6]}] [{map[pod:web-3] [NaN NaN 9 9]}]]"))
+	g.Expect(before.Answers[0][1].Values).To(Equal([]float64{3, 4}), "which others use as well")
+}
+
 // The release began after the second of four moments.
 func TestPods(t *testing.T) {
 	nan, began := math.NaN(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -18,12 +18,15 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // Readings are what a source answered to the queries of a check.
 type Readings struct {
-	// Moments are when the values were read, in order and at equal distances. The first one is before the release began.
+	// Moments are when the values were read, in order. The first one is before the release began. They may be closer together since the last pod finished.
 	Moments []time.Time
 	// Answers has the series of each query.
 	Answers [][]Series
@@ -52,12 +55,42 @@ func (r *Readings) Answer(query int) []Series {
 	return r.Answers[query]
 }
 
-// Step returns the time between two moments, 0 if there are none.
+// Step returns the time between the last two moments, 0 if there are none.
 func (r *Readings) Step() time.Duration {
-	if len(r.Moments) < 2 {
+	last := len(r.Moments) - 1
+	if last < 1 {
 		return 0
 	}
-	return r.Moments[1].Sub(r.Moments[0])
+	return r.Moments[last].Sub(r.Moments[last-1])
+}
+
+// Then returns the readings with those of the same queries at later moments.
+func (r *Readings) Then(later Readings) Readings {
+	whole := *r
+	whole.Moments = slices.Concat(r.Moments, later.Moments)
+	whole.Answers = make([][]Series, max(len(r.Answers), len(later.Answers)))
+	for i := range whole.Answers {
+		whole.Answers[i] = joined(r.Answer(i), later.Answer(i), None(r.Moments), None(later.Moments))
+	}
+	return whole
+}
+
+// joined returns series with the values of later ones that have the same labels. Where one has none, it has those that aren't there.
+func joined(series, later []Series, none, noneLater []float64) []Series {
+	places, all := make(map[uint64]int, len(series)), make([]Series, len(series), len(series)+len(later))
+	for i, one := range series {
+		places[labels.FromMap(one.Labels).Hash()] = i
+		all[i] = Series{Labels: one.Labels, Values: slices.Concat(one.Values, noneLater)}
+	}
+	for _, one := range later {
+		place, found := places[labels.FromMap(one.Labels).Hash()]
+		if !found {
+			all = append(all, Series{Labels: one.Labels, Values: slices.Concat(none, one.Values)})
+			continue
+		}
+		copy(all[place].Values[len(none):], one.Values)
+	}
+	return all
 }
 
 // ByPod returns the values of each pod in the answer to a query that sums by pod.
