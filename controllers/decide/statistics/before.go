@@ -52,7 +52,7 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		r.conclude(Inconclusive, NoData)
 		return r.finding
 	}
-	uncertain := max(r.spread.factor(), r.factor)
+	uncertain := max(r.spread.factor(r.spread.lasting()), r.factor)
 	bound := distuv.Gamma{Alpha: r.olds.Bad/uncertain + 1, Beta: 1}.Quantile(1 - share/2)
 	rate := settings.Tolerance * uncertain * bound / r.olds.Total
 	suspect, looks := r.bad, together(looks)
@@ -77,7 +77,7 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		}
 	}
 	finding := r.end(ended, func(times float64) float64 {
-		var expected ladder
+		var expected evidence
 		unlucky := r.unlucky(times)
 		for i := range looks {
 			if news := sum(looks[i].New); looks[i].Others == 0 {

@@ -19,13 +19,14 @@ package statistics
 import (
 	"hash/fnv"
 	"math"
+	"slices"
 )
 
 // Concurrent compares the counts of new pods with those of old pods in the same looks. The looks are all since the release began, also
 // those that are already judged: a Fail stands, and an early pass stands unless a Fail follows it. The share is the part of the
 // false-alarm budget that the check may spend, Budget.CountShare; ended reports whether the check's time is over.
 func Concurrent(looks []Look, settings Settings, share float64, ended bool) Finding {
-	r := race{settings: settings, needed: 1 / share, factor: 1}
+	r := race{settings: settings, needed: 1 / share, factor: 1, lasting: 1}
 	var usual usual
 	var pairs []pair
 	for i := range looks {
@@ -35,36 +36,37 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		news, olds := sum(look.New), sum(counts)
 		weight := usual.weight(news.plus(olds))
 		within := chiSquareOf(counts, olds, weight)
-		factor := max(r.factor, within.clearly()) / weight
+		if r.late.isOver() {
+			r.late = faulty{}
+		}
+		factor, later := max(r.factor, within.clearly())/weight, max(r.laterFactor(), within.clearly())/weight
 		if news.Total > 0 && olds.Total > 0 {
-			pair := pair{news, olds, factor, sharesOf(news, olds, settings.Tolerance, step)}
+			pair := pair{news, olds, factor, later, sharesOf(news, olds, settings.Tolerance, step)}
 			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair)
-			if r.late.isOver() {
-				r.late = faulty{}
-			}
 			r.late.news, r.late.olds = r.late.news.plus(news), r.late.olds.plus(olds)
-			r.late.bad.addShares(news, olds, &pair.shares, step, factor)
+			r.late.bad.addShares(news, olds, &pair.shares, step, later)
 			r.bad.begin()
-			r.bad.addShares(news, olds, &pair.shares, step, factor)
+			r.bad.addShares(news, olds, &pair.shares, step, factor, later)
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
-		r.noise.add(counts, settings.Tolerance, factor)
+		r.noise.add(counts, settings.Tolerance, factor, later)
 		r.spread.add(counts, olds, weight, within)
 		usual.add(news.plus(olds))
-		r.factor = r.spread.factor()
+		r.lasting = r.spread.lasting()
+		r.factor = r.spread.factor(r.lasting)
 		if r.decide() {
 			return r.finding
 		}
 	}
 	return r.end(ended, func(times float64) float64 {
-		var expected ladder
+		var expected evidence
 		unlucky := r.unlucky(times)
 		for i := range pairs {
 			news, olds := pairs[i].news, pairs[i].olds
 			news.Bad, olds.Bad = unlucky*news.Total, r.olds.rate()*olds.Total
 			expected.begin()
-			expected.addShares(news, olds, &pairs[i].shares, step, pairs[i].factor)
+			expected.addShares(news, olds, &pairs[i].shares, step, pairs[i].factor, pairs[i].later)
 		}
 		return expected.value()
 	})
@@ -74,8 +76,9 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 // on the events, so that other events are judged by the same ones.
 type pair struct {
 	news, olds Count
-	factor     float64
-	shares     [rungs]float64
+	// later is that for a fault that begins late.
+	factor, later float64
+	shares        [rungs]float64
 }
 
 // race is the state of a comparison of counts while it goes through the looks.
@@ -85,12 +88,15 @@ type race struct {
 	needed, least float64
 	// bad is the evidence that the new pods are worse than tolerated, good that they aren't much worse, calm that their rate is below
 	// what matters.
-	bad, good, calm ladder
-	noise           noise
+	bad        evidence
+	good, calm ladder
+	noise      noise
 	// spread is the dispersion of the looks so far. A look is judged with that of the looks before it, so that its own counts don't choose, unless
 	// its old pods clearly differ: how their events fall on them says nothing about how they fall on new and old pods.
-	spread     dispersion
-	factor     float64
+	spread dispersion
+	factor float64
+	// lasting is the dispersion of what the old pods counted until now.
+	lasting    float64
 	news, olds Count
 	// late is what was counted since a fault most likely began after a healthy time.
 	late    faulty
@@ -105,8 +111,17 @@ type faulty struct {
 	bad        ladder
 }
 
-// isOver reports whether the looks speak against a fault, so that one most likely begins later.
-func (f *faulty) isOver() bool { return f.bad.value() < 1 }
+// isOver reports whether the looks speak against a fault of any size, so that one most likely begins later.
+func (f *faulty) isOver() bool { return slices.Max(f.bad.logs[:]) < 0 }
+
+// laterFactor returns the dispersion of the looks of a late fault: pods that differ all the time do so by the share of the events that these have.
+func (r *race) laterFactor() float64 {
+	share := 0.0
+	if r.olds.Bad > 0 {
+		share = r.late.olds.Bad / r.olds.Bad
+	}
+	return r.spread.factor(1 + (r.lasting-1)*share)
+}
 
 // see counts the look and the pods seen in it.
 func (r *race) see(look *Look) {
@@ -217,14 +232,14 @@ func (c Coverage) plus(seen, wanted int) Coverage {
 // noise compares old pods with old pods: two halves by their names, each as if it were the new ones. If a metric finds a difference there, it
 // proves nothing about the new pods.
 type noise struct {
-	halves [2]ladder
+	halves [2]evidence
 	pods   places
 	// half is that of each pod, by its place.
 	half []uint32
 }
 
 // add adds the usable counts of the old pods in a look.
-func (n *noise) add(counts []Count, tolerance, factor float64) {
+func (n *noise) add(counts []Count, tolerance, factor, later float64) {
 	var halves [2]Count
 	for i := range counts {
 		c := &counts[i]
@@ -240,9 +255,10 @@ func (n *noise) add(counts []Count, tolerance, factor float64) {
 	}
 	for i := range n.halves {
 		n.halves[i].begin()
+		one, other := halves[i], halves[1-i]
+		shares := sharesOf(one, other, tolerance, step)
+		n.halves[i].addShares(one, other, &shares, step, factor, later)
 	}
-	n.halves[0].addConcurrent(halves[0], halves[1], tolerance, step, factor)
-	n.halves[1].addConcurrent(halves[1], halves[0], tolerance, step, factor)
 }
 
 // value returns the evidence of the half that is worse.

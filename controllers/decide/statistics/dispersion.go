@@ -88,14 +88,14 @@ func (c chiSquare) clearly() float64 {
 	return c.squares / c.freedom
 }
 
-// factor returns the dispersion of the old pods, at least 1: within looks, or that of pods that differ all the time, which adds up from look
+// factor returns the dispersion of the old pods, at least 1: within looks, or the lasting one of pods that differ all the time, which adds up from look
 // to look. The latter must be twice as great, as with few pods it may be by chance.
-func (d *dispersion) factor() float64 {
+func (d *dispersion) factor(lasting float64) float64 {
 	within := d.inTime()
 	if d.freedom > 0 {
 		within = max(1, d.squares/d.freedom)
 	}
-	if lasting := d.lasting(); lasting > 2*within {
+	if lasting > 2*within {
 		return lasting
 	}
 	return within

@@ -19,29 +19,46 @@ package statistics
 import "math"
 
 // ladder is the evidence of looks against one ratio, as the mean of that for ten alternatives to it.
-type ladder struct {
-	logs [rungs]float64
-	// begins is the number of looks with which the fault that it looks for may have begun, 0 if it is looked for in all looks as one.
-	begins int
+type ladder struct{ logs [rungs]float64 }
+
+// evidence is the evidence of a fault that is there from the first look, and of one that begins with a later look: the mean of that from each look on,
+// by weights whose sum is 1. Otherwise a healthy time would count against a fault that begins after it, the more, the more traffic it had. As a
+// mean of evidence it reaches 1/a as seldom.
+type evidence struct {
+	first, later ladder
+	// looks is the number of looks with which the fault may have begun.
+	looks int
 }
 
-// begin lets the fault begin with the next look as well: the evidence becomes the mean of that from each look on, by weights whose sum is 1.
-// Otherwise a healthy time would count against a fault that begins after it, the more, the more traffic it had. As a mean of evidence it
-// reaches 1/a as seldom.
-func (l *ladder) begin() {
-	l.begins++
-	weight, k := fromFirst, float64(l.begins)
-	if k > 1 {
-		weight = (1 - fromFirst) / (k * (k - 1))
-	}
-	for j, log := range l.logs {
+// begin lets the fault begin with the next look as well.
+func (e *evidence) begin() {
+	e.looks++
+	k := float64(e.looks)
+	weight := -math.Log(k * (k - 1))
+	for j, log := range e.later.logs {
 		if k == 1 {
-			l.logs[j] = math.Log(weight)
+			e.later.logs[j] = math.Inf(-1)
 			continue
 		}
-		more, less := max(log, math.Log(weight)), min(log, math.Log(weight))
-		l.logs[j] = more + math.Log1p(math.Exp(less-more))
+		more, less := max(log, weight), min(log, weight)
+		e.later.logs[j] = more + math.Log1p(math.Exp(less-more))
 	}
+}
+
+// value returns the e-value.
+func (e *evidence) value() float64 { return fromFirst*e.first.value() + (1-fromFirst)*e.later.value() }
+
+// addShares adds a look at new and old pods whose shares are known. The looks since a later begin have a dispersion of their own: how much pods differ
+// for good adds up from look to look.
+func (e *evidence) addShares(news, olds Count, shares *[rungs]float64, by, dispersion, later float64) {
+	e.first.addShares(news, olds, shares, by, dispersion)
+	e.later.addShares(news, olds, shares, by, later)
+}
+
+// addRate adds a look at new pods, against a known rate.
+func (e *evidence) addRate(news Count, rate, by, dispersion, most float64) {
+	e.first.addRate(news, rate, by, dispersion, most)
+	e.later.addRate(news, rate, by, dispersion, most)
 }
 
 // value returns the e-value: by Ville's inequality it ever reaches 1/a with probability a at most, if the ratio holds.

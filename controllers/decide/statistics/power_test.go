@@ -72,25 +72,37 @@ func TestConcurrentFinds(t *testing.T) {
 	}
 }
 
-// A release that is healthy at first isn't trusted for it: of nine old pods and a new one, half of the new one's requests begin to fail after
-// so many looks of 15 s. The fault must be found within so many further looks, however many requests the healthy time had.
+// A release that is healthy at first isn't trusted for it: of some old pods and a new one, half of the new one's requests begin to fail after so many
+// looks of 15 s. The fault must be found within so many further looks, however many requests the healthy time had, however few the old pods are, and
+// mostly also if pods differ all the time.
 func TestConcurrentFindsAFaultThatBeginsLate(t *testing.T) {
 	for _, row := range []struct {
-		requests       float64
-		healthy, looks int
+		olds              int
+		requests, lasting float64
+		healthy, looks    int
+		power             float64
 	}{
-		{requests: 150, healthy: 1, looks: 8}, {requests: 150, healthy: 20, looks: 12}, {requests: 150, healthy: 120, looks: 24},
-		{requests: 15_000, healthy: 1, looks: 8}, {requests: 15_000, healthy: 20, looks: 12}, {requests: 15_000, healthy: 120, looks: 24},
+		{olds: 9, requests: 150, healthy: 1, looks: 8, power: 1}, {olds: 9, requests: 150, healthy: 20, looks: 12, power: 1},
+		{olds: 9, requests: 150, healthy: 120, looks: 24, power: 1}, {olds: 9, requests: 15_000, healthy: 1, looks: 8, power: 1},
+		{olds: 9, requests: 15_000, healthy: 20, looks: 12, power: 1}, {olds: 9, requests: 15_000, healthy: 120, looks: 16, power: 1},
+		{olds: 2, requests: 15_000, healthy: 20, looks: 12, power: 1}, {olds: 2, requests: 15_000, healthy: 120, looks: 16, power: 1},
+		{olds: 1, requests: 15_000, healthy: 20, looks: 12, power: 1}, {olds: 1, requests: 15_000, healthy: 120, looks: 24, power: 1},
+		{olds: 9, requests: 15_000, lasting: 0.35, healthy: 120, looks: 16, power: 0.95},
+		{olds: 2, requests: 1500, lasting: 0.35, healthy: 120, looks: 40, power: 0.9}, {olds: 1, requests: 1500, lasting: 0.35, healthy: 120, looks: 60, power: 0.75},
 	} {
-		t.Run(fmt.Sprintf("after %d looks of %g requests", row.healthy, row.requests), func(t *testing.T) {
+		t.Run(fmt.Sprintf("after %d looks of %g requests, %d old pods that differ by %g", row.healthy, row.requests, row.olds, row.lasting), func(t *testing.T) {
 			random := newRandom(t, 208)
-			healthy := world{olds: 9, news: 1, base: 0.01, requests: row.requests, ratio: 1}
+			healthy := world{olds: row.olds, news: 1, base: 0.01, requests: row.requests, ratio: 1, lasting: row.lasting}
 			faulty := healthy
 			faulty.ratio = 50
-			count(20, func() statistics.Finding {
-				looks := append(healthy.looks(random, row.healthy), faulty.looks(random, row.looks)...)
+			found := count(40, func() statistics.Finding {
+				pods := healthy.pods(random)
+				looks := append(healthy.looksAt(random, row.healthy, pods), faulty.looksAt(random, row.looks, pods)...)
 				return statistics.Concurrent(looks, anyDelta(), budget, true)
-			}).atLeast(t, 1)
+			})
+			if t.Log(found); found.share() < row.power {
+				t.Errorf("%s, %g%% should", found, 100*row.power)
+			}
 		})
 	}
 }

@@ -45,11 +45,21 @@ type world struct {
 
 // looks returns n looks at the world.
 func (w world) looks(random *rand.Rand, n int) []statistics.Look {
-	looks := make([]statistics.Look, n)
+	return w.looksAt(random, n, w.pods(random))
+}
+
+// pods returns by how much each pod differs all the time, as a factor.
+func (w world) pods(random *rand.Rand) []float64 {
 	factors := make([]float64, w.olds+w.news)
 	for i := range factors {
 		factors[i] = gamma(random, w.lasting)
 	}
+	return factors
+}
+
+// looksAt returns n looks at pods with these factors.
+func (w world) looksAt(random *rand.Rand, n int, factors []float64) []statistics.Look {
+	looks := make([]statistics.Look, n)
 	shockAt := random.IntN(n)
 	names := make([]string, len(factors))
 	for i := range names {
