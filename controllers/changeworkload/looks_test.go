@@ -92,6 +92,7 @@ func newHanging(t *testing.T, p *plane) *hanging {
 func watched(record *appv1alpha1.ChangeWorkload, policy *appv1alpha1.VerificationPolicy, check appv1alpha1.VerificationCheck) []client.Object {
 	policy.Spec.Checks, policy.Spec.IntervalSeconds = []appv1alpha1.VerificationCheck{check}, 15
 	name := policy.Namespace + "/" + policy.Name
+	record.Spec.CreateTimeUnix = 1795249990
 	record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
 		{Policy: name, UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
 	}}

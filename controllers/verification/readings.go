@@ -72,11 +72,10 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
 	reader.Whole = needsWhole(asked.Check)
-	start, latest := release.Began.Add(-looksBefore*asked.Interval), now.Add(-source.MaxSteps*asked.Interval)
-	if asked.Present && start.Before(latest) {
+	start, recent := release.Began.Add(-looksBefore*asked.Interval), recentSince(release, asked.Interval, now)
+	if latest := now.Add(-source.MaxSteps * asked.Interval); asked.Present && start.Before(latest) {
 		start = latest // with longer steps, the last one would be of the past
 	}
-	recent := recentSince(release, latest)
 	readings, err := readWindows(ctx, reader, asked.Check, queries, source.Windows(start, recent, now, asked.Interval, asked.Offset))
 	if err != nil || !hasPast || !past.NeedsPast(release, readings, asked.Warmup) {
 		return readings, err
@@ -95,10 +94,13 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	return readings, err
 }
 
-// recentSince returns since when metrics are read in steps that the age of a release doesn't make longer: since its last pod finished, and at least in
-// the latest steps. A step may be approved a day after the one before.
-func recentSince(release *checks.Scene, latest time.Time) time.Time {
+// recentSince returns since when metrics are read in steps that the age of a release doesn't make longer: since its last pod finished, and for at
+// least 45 of the 60 steps of a window. A step may be approved a day after the one before. While pods keep finishing, it stays for 15 steps, so that
+// what was before is asked once in these.
+func recentSince(release *checks.Scene, interval time.Duration, now time.Time) time.Time {
+	const moves = source.MaxSteps / 4
 	var finished time.Time
+	latest := now.Add(-(source.MaxSteps - moves) * interval).Truncate(moves * interval)
 	for i := range release.New {
 		if since := release.New[i].Since; since.After(finished) {
 			finished = since

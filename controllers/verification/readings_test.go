@@ -396,8 +396,8 @@ func TestReadReadsRecentPodsInShortSteps(t *testing.T) {
 	}{
 		"a pod of a later step that fails": {
 			[]time.Duration{time.Minute, day}, day, day + 5*time.Minute,
-			"Fail CheckFailed", []string{"-24m0s to 23h36m0s every 24m0s", "23h50m30s to 24h5m30s every 15s"},
-			[]string{"23h51m0s to 24h6m0s every 15s"},
+			"Fail CheckFailed", []string{"-24m0s to 23h36m0s every 24m0s", "23h52m30s to 24h5m30s every 15s"},
+			[]string{"23h52m30s to 24h6m0s every 15s"},
 		},
 		"one that begins to fail later": {
 			[]time.Duration{time.Minute, day}, day + 10*time.Minute, day + 20*time.Minute,

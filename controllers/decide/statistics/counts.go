@@ -39,7 +39,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		if r.late.isOver() {
 			r.late = faulty{}
 		}
-		factor, later := max(r.factor, within.clearly())/weight, max(r.laterFactor(), within.clearly())/weight
+		factor, later := max(r.factor, within.clearly())/weight, max(r.factorOf(r.late.olds), within.clearly())/weight
 		if news.Total > 0 && olds.Total > 0 {
 			pair := pair{news, olds, factor, later, sharesOf(news, olds, settings.Tolerance, step)}
 			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair)
@@ -50,11 +50,11 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
-		r.noise.add(counts, settings.Tolerance, factor, later)
+		r.noise.add(counts, settings.Tolerance, max(r.factorOf(r.all), within.clearly())/weight)
 		r.spread.add(counts, olds, weight, within)
 		usual.add(news.plus(olds))
-		r.lasting = r.spread.lasting()
-		r.factor = r.spread.factor(r.lasting)
+		r.all, r.lasting = r.all.plus(olds), r.spread.lasting()
+		r.factor = r.factorOf(r.olds)
 		if r.decide() {
 			return r.finding
 		}
@@ -95,7 +95,8 @@ type race struct {
 	// its old pods clearly differ: how their events fall on them says nothing about how they fall on new and old pods.
 	spread dispersion
 	factor float64
-	// lasting is the dispersion of what the old pods counted until now.
+	// all is what the old pods counted until now, with new ones beside them or not, and lasting its dispersion.
+	all        Count
 	lasting    float64
 	news, olds Count
 	// late is what was counted since a fault most likely began after a healthy time.
@@ -114,13 +115,12 @@ type faulty struct {
 // isOver reports whether the looks speak against a fault of any size, so that one most likely begins later.
 func (f *faulty) isOver() bool { return slices.Max(f.bad.logs[:]) < 0 }
 
-// laterFactor returns the dispersion of the looks of a late fault: pods that differ all the time do so by the share of the events that these have.
-func (r *race) laterFactor() float64 {
-	share := 0.0
-	if r.olds.Bad > 0 {
-		share = r.late.olds.Bad / r.olds.Bad
+// factorOf returns the dispersion of looks in which the old pods counted so much: those that differ all the time do so by the events that they had.
+func (r *race) factorOf(olds Count) float64 {
+	if r.all.Bad == 0 {
+		return r.spread.factor(1)
 	}
-	return r.spread.factor(1 + (r.lasting-1)*share)
+	return r.spread.factor(1 + (r.lasting-1)*olds.Bad/r.all.Bad)
 }
 
 // see counts the look and the pods seen in it.
@@ -239,7 +239,7 @@ type noise struct {
 }
 
 // add adds the usable counts of the old pods in a look.
-func (n *noise) add(counts []Count, tolerance, factor, later float64) {
+func (n *noise) add(counts []Count, tolerance, factor float64) {
 	var halves [2]Count
 	for i := range counts {
 		c := &counts[i]
@@ -257,7 +257,7 @@ func (n *noise) add(counts []Count, tolerance, factor, later float64) {
 		n.halves[i].begin()
 		one, other := halves[i], halves[1-i]
 		shares := sharesOf(one, other, tolerance, step)
-		n.halves[i].addShares(one, other, &shares, step, factor, later)
+		n.halves[i].addShares(one, other, &shares, step, factor, factor)
 	}
 }
 

@@ -118,6 +118,22 @@ func TestConcurrentOfUnchangedReleases(t *testing.T) {
 	}
 }
 
+// Also where the old pods have been alone for a day, in 60 looks of 24 minutes.
+func TestConcurrentOfUnchangedReleasesThatBeginLate(t *testing.T) {
+	for _, olds := range []int{1, 2, 4, 9} {
+		t.Run(fmt.Sprintf("%d old pods", olds), func(t *testing.T) {
+			random := newRandom(t, 111)
+			w := world{olds: olds, news: 1, base: 0.01, requests: 300, ratio: 1, lasting: 0.35}
+			alone := w
+			alone.news, alone.requests = 0, 96*w.requests
+			count(runs()/5, func() statistics.Finding {
+				pods := w.pods(random)
+				return statistics.Concurrent(append(alone.looksAt(random, 60, pods[:olds]), w.looksAt(random, minutes10, pods)...), anyDelta(), budget, true)
+			}).atMost(t, budget)
+		})
+	}
+}
+
 // At the edges of a shock, pods count different seconds of it.
 func TestConcurrentOfUnchangedReleasesAmidShocks(t *testing.T) {
 	for _, pods := range [][2]int{{9, 1}, {4, 1}, {5, 5}, {1, 1}} {

@@ -107,6 +107,30 @@ func TestConcurrentFindsAFaultThatBeginsLate(t *testing.T) {
 	}
 }
 
+// Old pods may have been alone for a day before the first new one starts, as in a freeze: what they counted then says how they differ, but isn't compared.
+func TestConcurrentFindsAFaultOfAPodThatComesLate(t *testing.T) {
+	for _, row := range []struct {
+		olds           int
+		lasting, ratio float64
+		power          float64
+	}{{9, 0, 5, 1}, {4, 0, 10, 1}, {1, 0, 10, 1}, {9, 0.35, 10, 0.9}} {
+		t.Run(fmt.Sprintf("%g times, %d old pods that differ by %g", row.ratio, row.olds, row.lasting), func(t *testing.T) {
+			random := newRandom(t, 211)
+			faulty := world{olds: row.olds, news: 1, base: 0.01, requests: 1500, ratio: row.ratio, lasting: row.lasting}
+			alone := faulty
+			alone.news, alone.requests = 0, 96*faulty.requests // 60 looks of 24 minutes
+			found := count(100, func() statistics.Finding {
+				pods := faulty.pods(random)
+				looks := append(alone.looksAt(random, 60, pods[:row.olds]), faulty.looksAt(random, minutes10, pods)...)
+				return statistics.Concurrent(looks, anyDelta(), budget, true)
+			})
+			if t.Log(found); found.share() < row.power {
+				t.Errorf("%s, %g%% should", found, 100*row.power)
+			}
+		})
+	}
+}
+
 // Ten times the errors are found as soon, although the rate of all looks hasn't risen by the least difference that matters.
 func TestConcurrentFindsALateFaultByItsOwnLooks(t *testing.T) {
 	for _, row := range []struct {

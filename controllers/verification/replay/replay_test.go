@@ -249,7 +249,7 @@ func TestPastRun(t *testing.T) {
 		looks   int
 	}{
 		"a bad release":                    {bad, nil, 9999, "Fail CheckFailed 150", 9},
-		"a good one":                       {good, nil, 9999, "Pass PassedEarly 270", 27},
+		"a good one":                       {good, nil, 9999, "Pass PassedEarly 180", 27},
 		"one with little traffic":          {quiet, nil, 9999, "Inconclusive LowTraffic 425", 28},
 		"one that has to be told of":       {quiet, mustTell, 9999, "Fail LowTraffic 425", 28},
 		"a policy with another end":        {quiet, func(spec *appv1alpha1.VerificationPolicySpec) { spec.Mode, spec.BakeSeconds = "Observe", 3000 }, 9999, "Inconclusive LowTraffic 425", 28},

@@ -53,7 +53,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	if err != nil {
 		return measure.Broken(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
 	}
-	news, olds := gauges(measure.Pods(release, readings.Moments, readings.ByPod(0)), readings.Moments, terms.Warmup)
+	news, olds := gauges(measure.Pods(release, readings.Moments, readings.ByPod(0)), &readings, terms.Warmup)
 	found := statistics.Gauges(news, olds, settings, terms.Share, terms.Ended)
 	if found.Old > 0 { // less is never found
 		found.MinimumDetectable = max(found.MinimumDetectable, 1+settings.MinDelta/found.Old)
@@ -73,14 +73,16 @@ func (c Check) settings() (settings statistics.GaugeSettings, err error) {
 	return settings, nil
 }
 
-// gauges returns the values of new and of old pods, without those while they warm up. Pods that do so until the end are in neither group.
-func gauges(pods []measure.Pod, moments []time.Time, warmup time.Duration) (news, olds []statistics.Gauge) {
+// gauges returns the values of new and of old pods at the recent moments, without those while they warm up. Pods that do so until the end, or are gone
+// before, are in neither group.
+func gauges(pods []measure.Pod, readings *measure.Readings, warmup time.Duration) (news, olds []statistics.Gauge) {
+	recent := readings.Recent()
 	for _, pod := range pods {
-		warm, _ := slices.BinarySearchFunc(moments, pod.Ready.Add(warmup), time.Time.Compare)
-		if warm >= len(pod.Values) {
+		warm, _ := slices.BinarySearchFunc(readings.Moments, pod.Ready.Add(warmup), time.Time.Compare)
+		if warm = max(warm, recent); warm >= len(pod.Values) {
 			continue
 		}
-		values := measure.None(moments)
+		values := measure.None(readings.Moments)
 		copy(values[warm:], pod.Values[warm:])
 		if gauge := (statistics.Gauge{Pod: pod.Name, Values: values}); pod.New {
 			news = append(news, gauge)

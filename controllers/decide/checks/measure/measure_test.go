@@ -87,6 +87,7 @@ func TestReadingsThenHasTheValuesOfBoth(t *testing.T) {
 	}})
 	g.Expect(whole.Moments).To(Equal([]time.Time{at(0), at(30), at(45), at(50)}))
 	g.Expect(whole.Step()).To(Equal(5 * time.Second))
+	g.Expect([]int{before.Recent(), whole.Recent(), (&measure.Readings{}).Recent()}).To(Equal([]int{0, 2, 0}))
 	g.Expect(fmt.Sprint(whole.Answers)).To(Equal(
 		"[[{map[pod:web-1] [1 2 NaN NaN]} {map[pod:web-2] [3 4 7 8]} {map[pod:web-3] [NaN NaN 5 6]}] [{map[pod:web-3] [NaN NaN 9 9]}]]"))
 	g.Expect(before.Answers[0][1].Values).To(Equal([]float64{3, 4}), "which others use as well")

@@ -64,6 +64,15 @@ func (r *Readings) Step() time.Duration {
 	return r.Moments[last].Sub(r.Moments[last-1])
 }
 
+// Recent returns the first of the last moments that are at equal distances: those before are of longer looks, at other hours of the day.
+func (r *Readings) Recent() int {
+	first := max(len(r.Moments)-1, 0)
+	for first > 0 && r.Moments[first].Sub(r.Moments[first-1]) == r.Step() {
+		first--
+	}
+	return first
+}
+
 // Then returns the readings with those of the same queries at later moments.
 func (r *Readings) Then(later Readings) Readings {
 	whole := *r

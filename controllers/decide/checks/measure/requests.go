@@ -16,7 +16,10 @@ limitations under the License.
 
 package measure
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Paired is a check with two queries of the same metric, of which the first has a part of what the second has.
 type Paired interface {
@@ -37,7 +40,8 @@ func Requests(check Check, queries []string) []string {
 	return []string{fmt.Sprintf(`label_replace(%s, %q, "1", "", "") or %s`, queries[0], partLabel, queries[1])}
 }
 
-// AnswersOf returns the series of each query of a check in the answers to its requests.
+// AnswersOf returns the series of each query of a check in the answers to its requests. They have the same labels however it was asked: in another
+// window it may be asked otherwise.
 func AnswersOf(check Check, answers [][]Series) [][]Series {
 	if !isPair(check) || len(answers) != 1 {
 		return answers
@@ -46,7 +50,8 @@ func AnswersOf(check Check, answers [][]Series) [][]Series {
 	for _, series := range answers[0] {
 		query := 1
 		if series.Labels[partLabel] != "" {
-			query = 0
+			query, series.Labels = 0, maps.Clone(series.Labels) // others use the answer as well
+			delete(series.Labels, partLabel)
 		}
 		apart[query] = append(apart[query], series)
 	}

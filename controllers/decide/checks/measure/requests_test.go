@@ -60,7 +60,9 @@ func TestAnswersOfTellsThePartFromTheWhole(t *testing.T) {
 	pair := ratio.Check{Spec: &appv1alpha1.RatioCheck{}}
 	bad := measure.Series{Labels: map[string]string{"pod": "web-1", "altershield_part": "1"}, Values: []float64{1}}
 	all, others := measure.Series{Labels: map[string]string{"pod": "web-1"}, Values: []float64{9}}, measure.Series{Labels: map[string]string{"pod": "web-2"}, Values: []float64{7}}
-	g.Expect(measure.AnswersOf(pair, [][]measure.Series{{all, bad, others}})).To(Equal([][]measure.Series{{bad}, {all, others}}))
+	bare := measure.Series{Labels: map[string]string{"pod": "web-1"}, Values: []float64{1}}
+	g.Expect(measure.AnswersOf(pair, [][]measure.Series{{all, bad, others}})).To(Equal([][]measure.Series{{bare}, {all, others}}))
+	g.Expect(bad.Labels).To(HaveLen(2), "the answer is kept for others")
 	g.Expect(measure.AnswersOf(pair, [][]measure.Series{nil})).To(Equal([][]measure.Series{nil, nil}))
 	g.Expect(measure.AnswersOf(pair, [][]measure.Series{{bad}, {all}})).To(Equal([][]measure.Series{{bad}, {all}}), "each asked by itself")
 	g.Expect(measure.AnswersOf(latency.Check{}, [][]measure.Series{{all}})).To(Equal([][]measure.Series{{all}}))
