@@ -18,6 +18,9 @@ package routers
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +70,28 @@ func TestListReturnsTheKind(t *testing.T) {
 	forbidden := ask(t, "?namespace=default&kind=DaemonSet")
 	g.Expect(forbidden.Code).To(Equal(403))
 	g.Expect(forbidden.Body.String()).To(beFailure(`user \"alice\" cannot list resource \"daemonsets\" in API group \"apps\" in the namespace \"default\"`))
+}
+
+// An answer would tell anyone which custom resources the cluster has.
+func TestKindsAreToldToUsersOfTheClusterAlone(t *testing.T) {
+	for user, expected := range map[string]struct {
+		code    int
+		message string
+	}{
+		"mallory": {401, "the cluster doesn't accept the bearer token"},
+		"alice":   {400, `the kind \"Pod\" is not under change control: it must be one of Deployment, StatefulSet, DaemonSet, CronJob, Job`},
+	} {
+		for _, request := range []*http.Request{
+			httptest.NewRequestWithContext(t.Context(), "GET", "/openapi/altershield/suspend/deployment?namespace=default&kind=Pod", nil),
+			httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, strings.NewReader(`{"kind":"Pod","namespace":"default","name":"sleep"}`)),
+		} {
+			g := NewWithT(t)
+			request.Header.Set("Authorization", "Bearer of-"+user)
+			answer := newBench(t, (&reviews{}).funcs()).serveHTTP(request)
+			g.Expect(answer.Code).To(Equal(expected.code))
+			g.Expect(answer.Body.String()).To(beFailure(expected.message))
+		}
+	}
 }
 
 func TestRollbacksOfAnotherKind(t *testing.T) {

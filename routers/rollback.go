@@ -127,7 +127,7 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 	}
 	kind, denied := kindOf(r.kinds, asked.Kind)
 	if denied != nil {
-		return rollback.Request{}, denied
+		return rollback.Request{}, r.access.tell(request, denied)
 	}
 	wanted := rollback.Request{
 		Kind: kind, Workload: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Park: asked.Park,

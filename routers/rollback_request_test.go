@@ -43,8 +43,6 @@ func TestReadRollbackRequestRefusesInvalidRequests(t *testing.T) {
 		{"with no namespace", `{"namespace":"a/b","name":"sleep"}`, 400, `\"a/b\" is not the name of a namespace`},
 		{"with dots in the namespace", `{"namespace":"a.b","name":"sleep"}`, 400, `\"a.b\" is not the name of a namespace`},
 		{"with no name", `{"namespace":"default","name":"Sleep"}`, 400, `\"Sleep\" is not the name of a Deployment`},
-		{"of a kind that is not controlled", `{"kind":"Pod","namespace":"default","name":"sleep"}`, 400,
-			`the kind \"Pod\" is not under change control: it must be one of Deployment, StatefulSet, DaemonSet, CronJob, Job`},
 		{"with no name of a StatefulSet", `{"kind":"StatefulSet","namespace":"default","name":"Web"}`, 400, `\"Web\" is not the name of a StatefulSet`},
 		{"with a short version", `{"namespace":"default","name":"sleep","version":"0123"}`, 400,
 			`\"0123\" is not a version: it must have 32 lower-case hexadecimal digits`},

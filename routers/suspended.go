@@ -17,6 +17,7 @@ limitations under the License.
 package routers
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -111,29 +112,35 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if err != nil {
 		return http.StatusBadRequest, reply{Message: err.Error()}
 	}
-	kind, denied := kindOf(s.kinds, asked.kind)
-	if denied != nil {
-		return denied.answer(w)
-	}
-	if _, once := kind.(workload.Once); once {
-		return http.StatusBadRequest, reply{Message: fmt.Sprintf("a %s is one release, so that it is never suspended", kind.GroupVersionKind().Kind)}
-	}
-	_, err = s.access.check(request, authorizationv1.ResourceAttributes{
-		Verb: "list", Group: kind.GroupVersionKind().Group, Resource: kind.Resource(), Namespace: asked.namespace,
-	})
 	var answer page
-	if err == nil {
-		answer, err = s.list(request.Context(), kind, asked)
+	kind, denied := kindOf(s.kinds, asked.kind)
+	if denied == nil {
+		answer, err = s.answer(request, kind, asked)
+	} else {
+		err = s.access.tell(request, denied)
 	}
 	switch {
 	case errors.As(err, &denied):
 		return denied.answer(w)
 	case err != nil:
-		name := kind.GroupVersionKind().Kind
+		name := cmp.Or(asked.kind, defaultKind)
 		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended workloads can't be listed", "kind", name, "namespace", asked.namespace)
 		return http.StatusInternalServerError, reply{Message: fmt.Sprintf("the suspended %ss can't be listed: the operator's log has the error", name)}
 	}
 	return http.StatusOK, answer
+}
+
+// answer returns the page that a caller asks for, who may list the workloads.
+func (s *suspended) answer(request *http.Request, kind workload.Kind, asked question) (page, error) {
+	if _, once := kind.(workload.Once); once {
+		return page{}, &denial{http.StatusBadRequest, fmt.Sprintf("a %s is one release, so that it is never suspended", kind.GroupVersionKind().Kind)}
+	}
+	if _, err := s.access.check(request, authorizationv1.ResourceAttributes{
+		Verb: "list", Group: kind.GroupVersionKind().Group, Resource: kind.Resource(), Namespace: asked.namespace,
+	}); err != nil {
+		return page{}, err
+	}
+	return s.list(request.Context(), kind, asked)
 }
 
 func parseQuestion(query url.Values) (question, error) {
