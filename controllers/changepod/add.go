@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/retry"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -95,7 +96,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("changepod").
 		For(&appv1alpha1.ChangePod{}).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.concerned), builder.WithPredicates(checkChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: retry.Limiter[ctrl.Request]()}).
 		Complete(r)
 }
 

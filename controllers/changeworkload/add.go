@@ -48,6 +48,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/retry"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/plugin"
@@ -182,7 +183,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WatchesRawSource(source.Func(r.turns.start)).
 		WatchesRawSource(source.Func(r.Looks.Start)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: retry.Limiter[ctrl.Request]()}).
 		Complete(r)
 }
 

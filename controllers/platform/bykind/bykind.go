@@ -19,11 +19,9 @@ package bykind
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,12 +31,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/retry"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// Time until a failed reconcile is repeated: it doubles between these bounds. What keeps a release from being recorded may go without an event,
-// as when the API server discovers a new kind, and pods come unchecked meanwhile.
-const firstRetry, lastRetry = 5 * time.Millisecond, 30 * time.Second
 
 // Request names a workload of a kind.
 type Request struct {
@@ -89,7 +84,7 @@ func NewController(mgr ctrl.Manager, name string, concurrency int) *builder.Type
 	log := mgr.GetLogger().WithValues("controller", name)
 	return builder.TypedControllerManagedBy[Request](mgr).Named(name).WithOptions(controller.TypedOptions[Request]{
 		MaxConcurrentReconciles: concurrency,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry),
+		RateLimiter:             retry.Limiter[Request](),
 		LogConstructor: func(request *Request) logr.Logger {
 			if request == nil {
 				return log
