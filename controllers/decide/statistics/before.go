@@ -41,7 +41,7 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 	for i := range before {
 		counts := onlyUsable(before[i].Old)
 		olds := sum(counts)
-		r.spread.add(counts, olds, 1, chiSquareOf(counts, olds, 1))
+		r.spread.add(counts, olds, 1, chiSquareOf(counts, olds, 1), false)
 		r.finding.OldPods = r.finding.OldPods.plus(len(before[i].Old), before[i].OldPods)
 	}
 	r.olds = r.spread.total
@@ -63,7 +63,7 @@ func Before(before, looks []Look, settings Settings, share float64, ended bool) 
 		suspect.addRate(news, rate, step, r.factor, most)
 		if looks[i].Others == 0 {
 			r.news = r.news.plus(news)
-			if r.late.isOver() {
+			if r.late.bad.value() < 1 {
 				r.late = faulty{}
 			}
 			r.late.news, r.late.olds = r.late.news.plus(news), r.olds

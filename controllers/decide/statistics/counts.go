@@ -30,7 +30,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 	var usual usual
 	var pairs []pair
 	for i := range looks {
-		look := &looks[i]
+		look, isLong := &looks[i], looks[i].Time > looks[len(looks)-1].Time
 		r.see(look)
 		counts := onlyUsable(look.Old)
 		news, olds := sum(look.New), sum(counts)
@@ -51,7 +51,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
 		r.noise.add(counts, settings.Tolerance, max(r.factorOf(r.all), within.clearly())/weight)
-		r.spread.add(counts, olds, weight, within)
+		r.spread.add(counts, olds, weight, within, isLong)
 		usual.add(news.plus(olds))
 		r.all, r.lasting = r.all.plus(olds), r.spread.lasting()
 		r.factor = r.factorOf(r.olds)

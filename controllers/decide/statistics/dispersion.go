@@ -20,10 +20,9 @@ package statistics
 type dispersion struct {
 	// squares and freedom are those of the pods within each look, which any common pattern in time leaves alone.
 	squares, freedom float64
-	// total, weighted and looks are of the pods together from look to look.
-	total    Count
-	weighted float64
-	looks    float64
+	// timed, weighted and looks are of the pods together from look to look, total also has what long looks counted.
+	timed, total    Count
+	weighted, looks float64
 	// pods are what each pod counted so far, with what was expected of it in place of the exposure, at their places. The order of a sum is
 	// fixed, so that it is the same whoever computes it.
 	pods   []Count
@@ -31,15 +30,19 @@ type dispersion struct {
 }
 
 // add adds the usable counts of the old pods in a look, which are so much together, as if there had been that share of the events: within is their chi-square.
-func (d *dispersion) add(counts []Count, look Count, weight float64, within chiSquare) {
+// A look that is longer than the last ones only says how pods differ for good: the more events a look has, the more they seem to vary in it.
+func (d *dispersion) add(counts []Count, look Count, weight float64, within chiSquare, isLong bool) {
 	look.Bad *= weight
 	if look.Total == 0 {
 		return
 	}
-	d.total.Bad += look.Bad
-	d.total.Total += look.Total
-	d.weighted += look.Bad / look.Total * look.Bad
-	d.looks++
+	d.total = d.total.plus(look)
+	if !isLong {
+		d.timed = d.timed.plus(look)
+		d.weighted += look.Bad / look.Total * look.Bad
+		d.looks++
+		d.squares, d.freedom = d.squares+within.squares, d.freedom+within.freedom
+	}
 	if look.Bad == 0 {
 		return
 	}
@@ -56,7 +59,6 @@ func (d *dispersion) add(counts []Count, look Count, weight float64, within chiS
 		pod := &d.pods[place]
 		pod.Bad, pod.Total = pod.Bad+c.Bad, pod.Total+c.Total*rate
 	}
-	d.squares, d.freedom = d.squares+within.squares, d.freedom+within.freedom
 }
 
 // chiSquare is Pearson's chi-square of the pods in a look, with its degrees of freedom.
@@ -116,8 +118,8 @@ func (d *dispersion) lasting() float64 {
 
 // inTime returns the dispersion from look to look, at least 1.
 func (d *dispersion) inTime() float64 {
-	if d.looks < 2 || d.total.Bad == 0 {
+	if d.looks < 2 || d.timed.Bad == 0 {
 		return 1
 	}
-	return max(1, (d.weighted/d.total.rate()-d.total.Bad)/(d.looks-1))
+	return max(1, (d.weighted/d.timed.rate()-d.timed.Bad)/(d.looks-1))
 }

@@ -124,8 +124,8 @@ func TestConcurrentOfUnchangedReleasesThatBeginLate(t *testing.T) {
 		t.Run(fmt.Sprintf("%d old pods", olds), func(t *testing.T) {
 			random := newRandom(t, 111)
 			w := world{olds: olds, news: 1, base: 0.01, requests: 300, ratio: 1, lasting: 0.35}
-			alone := w
-			alone.news, alone.requests = 0, 96*w.requests
+			alone := w.long()
+			alone.news = 0
 			count(runs()/5, func() statistics.Finding {
 				pods := w.pods(random)
 				return statistics.Concurrent(append(alone.looksAt(random, 60, pods[:olds]), w.looksAt(random, minutes10, pods)...), anyDelta(), budget, true)

@@ -110,15 +110,15 @@ func TestConcurrentFindsAFaultThatBeginsLate(t *testing.T) {
 // Old pods may have been alone for a day before the first new one starts, as in a freeze: what they counted then says how they differ, but isn't compared.
 func TestConcurrentFindsAFaultOfAPodThatComesLate(t *testing.T) {
 	for _, row := range []struct {
-		olds           int
-		lasting, ratio float64
-		power          float64
-	}{{9, 0, 5, 1}, {4, 0, 10, 1}, {1, 0, 10, 1}, {9, 0.35, 10, 0.9}} {
+		olds                     int
+		requests, lasting, ratio float64
+		power                    float64
+	}{{9, 1500, 0, 5, 1}, {4, 1500, 0, 10, 1}, {1, 1500, 0, 10, 1}, {9, 1500, 0.35, 10, 0.9}, {9, 300, 0.35, 5, 0.8}, {9, 300, 0.2, 3, 0.7}} {
 		t.Run(fmt.Sprintf("%g times, %d old pods that differ by %g", row.ratio, row.olds, row.lasting), func(t *testing.T) {
 			random := newRandom(t, 211)
-			faulty := world{olds: row.olds, news: 1, base: 0.01, requests: 1500, ratio: row.ratio, lasting: row.lasting}
-			alone := faulty
-			alone.news, alone.requests = 0, 96*faulty.requests // 60 looks of 24 minutes
+			faulty := world{olds: row.olds, news: 1, base: 0.01, requests: row.requests, ratio: row.ratio, lasting: row.lasting}
+			alone := faulty.long()
+			alone.news = 0
 			found := count(100, func() statistics.Finding {
 				pods := faulty.pods(random)
 				looks := append(alone.looksAt(random, 60, pods[:row.olds]), faulty.looksAt(random, minutes10, pods)...)

@@ -17,6 +17,7 @@ limitations under the License.
 package statistics_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,6 +42,14 @@ type world struct {
 	// For shock looks the errors of all pods are so many times more.
 	shock       int
 	shockFactor float64
+	// look is how long one takes, 15 seconds if zero.
+	look time.Duration
+}
+
+// long returns the world in looks of 24 minutes.
+func (w world) long() world {
+	w.look, w.requests = 24*time.Minute, 96*w.requests
+	return w
 }
 
 // looks returns n looks at the world.
@@ -67,7 +76,7 @@ func (w world) looksAt(random *rand.Rand, n int, factors []float64) []statistics
 	}
 	for t := range looks {
 		look := &looks[t]
-		look.OldPods, look.NewPods, look.Time = w.olds, w.news, 15*time.Second
+		look.OldPods, look.NewPods, look.Time = w.olds, w.news, cmp.Or(w.look, 15*time.Second)
 		for i := range w.olds + w.news {
 			rate := w.base * factors[i]
 			if w.burst > 0 {

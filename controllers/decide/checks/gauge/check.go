@@ -73,10 +73,21 @@ func (c Check) settings() (settings statistics.GaugeSettings, err error) {
 	return settings, nil
 }
 
-// gauges returns the values of new and of old pods at the recent moments, without those while they warm up. Pods that do so until the end, or are gone
-// before, are in neither group.
+// fewOlds is the greatest number of old pods that are too few to judge by the recent moments alone.
+const fewOlds = 4
+
+// gauges returns the values of new and of old pods, without those while they warm up. Pods that do so until the end are in neither group. While there
+// are enough old pods, they are those at the recent moments: what was before is of other hours of the day.
 func gauges(pods []measure.Pod, readings *measure.Readings, warmup time.Duration) (news, olds []statistics.Gauge) {
-	recent := readings.Recent()
+	recent, left := readings.Recent(), 0
+	for i := range pods {
+		if pod := &pods[i]; !pod.New && len(pod.Values) > recent {
+			left++
+		}
+	}
+	if left <= fewOlds {
+		recent = 0
+	}
 	for _, pod := range pods {
 		warm, _ := slices.BinarySearchFunc(readings.Moments, pod.Ready.Add(warmup), time.Time.Compare)
 		if warm = max(warm, recent); warm >= len(pod.Values) {

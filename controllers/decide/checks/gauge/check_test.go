@@ -187,6 +187,15 @@ func TestCheckJudge(t *testing.T) {
 			}
 		}).with(6, 36, 36, 36), queue("1.2", "0"),
 			"Pass", "CheckPassed", "queue: 36 on 5 new pods, 36 on 5 old pods (medians; x1, tolerated x1.2), x1.2 would have been found"},
+		"old pods that were gone before what is recent": {newWorld(eight...).with(6, 40, 41, 42).changed(func(w *world) {
+			for i := range 6 { // of a day
+				w.readings.Moments[i] = at(6).Add(time.Duration(i-6) * 24 * time.Minute)
+			}
+			for i := range 5 {
+				copy(w.readings.Answers[0][i].Values[6:], constant(0, 0, 0))
+			}
+			w.release.Old = w.release.Old[5:]
+		}), queue("1.2", "0"), "Fail", "CheckFailed", "queue: 41 on 3 new pods, 12 on 8 old pods (medians; x3.42, tolerated x1.2)"},
 		"missing on the new pods": {newWorld(eight...).with(2, math.NaN(), math.NaN(), math.NaN()), queue("1.2", "0"),
 			"Inconclusive", "MissingOnNewPods", "queue: seen on 0 of 3 new pods and on 8 of 8 old pods"},
 		"missing": {newWorld(eight...).with(2, 40).changed(nobody), queue("1.2", "0"),
