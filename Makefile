@@ -5,6 +5,8 @@ SHELL := /bin/sh
 
 IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
+# How long Gomega waits where a test doesn't say: tests must not depend on how fast the machine is.
+export GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT ?= 30s
 SERVER ?=
 HOSTS ?=
 GOVULNDB ?=

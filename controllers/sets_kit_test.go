@@ -197,6 +197,12 @@ func (s webSet) failThird(ctx context.Context) {
 	fail(ctx, s.namespace, third)
 	Eventually(s.labels(ctx)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 	Eventually(s.held(ctx, "2")).Should(BeTrue())
+	Eventually(func() bool {
+		seen := s.get(ctx)
+		observed, _, err := unstructured.NestedInt64(seen.Object, "status", "observedGeneration")
+		Expect(err).NotTo(HaveOccurred())
+		return observed >= seen.GetGeneration()
+	}).Should(BeTrue(), "the controller of the set has seen the hold")
 }
 
 // permitDeletions lets the operator delete pods during a spec.
