@@ -208,11 +208,11 @@ func rests(ctx context.Context, what string, changes func(context.Context) (bool
 	since := time.Now()
 	return until(ctx, what, func(ctx context.Context) error {
 		changed, err := changes(ctx)
+		if changed || err != nil {
+			since = time.Now()
+		}
 		if err != nil {
 			return err
-		}
-		if changed {
-			since = time.Now()
 		}
 		past := time.Since(since)
 		return expect(past >= quiet, "the last write or difference was %s ago", past.Round(time.Millisecond))

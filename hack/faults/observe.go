@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -60,7 +61,8 @@ func kinds() []kind {
 		{GroupVersionKind: apps.WithKind("StatefulSet"), fields: workload},
 		{GroupVersionKind: apps.WithKind("DaemonSet"), fields: workload},
 		{GroupVersionKind: webapp.GroupVersionKind(), fields: []string{"metadata.labels", "metadata.annotations", "spec", "status"}},
-		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas"}},
+		// The deployment controller writes its annotations, and copies those of the Deployment that it happens to see.
+		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{"metadata.labels", "spec.replicas", "status.readyReplicas"}},
 		{GroupVersionKind: apps.WithKind("ControllerRevision"), fields: []string{"metadata.labels", "metadata.annotations", "data", "revision"}},
 		{GroupVersionKind: own.WithKind("ChangeWorkload"), fields: []string{"metadata.labels", "metadata.finalizers", "spec", "status"}},
 		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: whole},
@@ -127,7 +129,7 @@ func (s *stage) look(ctx context.Context, abandoned int64) (state.State, error) 
 			}
 		}
 	}
-	if err := orphan(all); err != nil {
+	if err := errors.Join(orphan(all), behind(all)); err != nil {
 		return nil, err
 	}
 	for what, count := range made(s.api.Records(s.namespace)) {
@@ -152,6 +154,23 @@ func orphan(objects []unstructured.Unstructured) error {
 			if !present.Has(owner.UID) {
 				return fmt.Errorf("%s %s waits to be removed with its owner", objects[i].GetKind(), objects[i].GetName())
 			}
+		}
+	}
+	return nil
+}
+
+// behind returns an error for an object whose controller has yet to act: a busy one may take longer than the rest that ends a run.
+func behind(objects []unstructured.Unstructured) error {
+	for i := range objects {
+		object := &objects[i]
+		if object.GroupVersionKind().Group != appsv1.GroupName {
+			continue
+		}
+		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+		wanted, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
+		present, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
+		if observed < object.GetGeneration() || object.GetKind() == "ReplicaSet" && present != wanted {
+			return fmt.Errorf("%s %s waits for its controller", object.GetKind(), object.GetName())
 		}
 	}
 	return nil

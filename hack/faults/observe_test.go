@@ -106,6 +106,22 @@ func TestOrphanIsAnObjectWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
 	g.Expect(orphan([]unstructured.Unstructured{owned, owner})).NotTo(Succeed())
 }
 
+func TestBehindIsAWorkloadWhoseControllerHasNotLooked(t *testing.T) {
+	g := NewWithT(t)
+	workload := func(kind string, observed, replicas int64) []unstructured.Unstructured {
+		object := unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"name": "web", "generation": int64(2)},
+			"spec": map[string]any{"replicas": int64(3)}, "status": map[string]any{"observedGeneration": observed, "replicas": replicas},
+		}}
+		return []unstructured.Unstructured{object}
+	}
+	g.Expect(behind(workload("Deployment", 1, 3))).To(MatchError("Deployment web waits for its controller"))
+	g.Expect(behind(workload("Deployment", 2, 4))).To(Succeed(), "one more pod may wait for its turn")
+	g.Expect(behind(workload("ReplicaSet", 2, 2))).To(MatchError("ReplicaSet web waits for its controller"))
+	g.Expect(behind(workload("ReplicaSet", 2, 3))).To(Succeed())
+	g.Expect(behind([]unstructured.Unstructured{{Object: map[string]any{"apiVersion": "apps/v1", "kind": "ControllerRevision"}}})).To(Succeed())
+}
+
 func TestMasksMakeTheStatesOfTwoNamespacesTheSame(t *testing.T) {
 	g := NewWithT(t)
 	in := func(namespace, pod string) state.State {
