@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -52,15 +53,15 @@ func ofChecks() []scenario {
 		{name: "crash", play: inTurn(createDeployment, verified(1), crash, suspended(1), denied)},
 		// A release passes its checks, and another one has too many errors.
 		{name: "checks", measured: true, looks: true, troubles: []trouble{{"source-away", sourceAway}}, play: withSource(inTurn(
-			enforceChecks, createDeployment, verified(1), decided("errors", "Pass CheckPassed"),
-			failing, asked, moment, suspended(2), decided("errors", "Fail CheckFailed"), denied))},
-		// A release has too many errors, and its source is lost once it was asked, and for good: it passes.
+			enforceChecks(1), createDeployment, verified(1), decided("errors", "Pass CheckPassed"),
+			failing, asked, moment, suspended(2), decided("errors", "Fail CheckFailed"), batchesEnd, denied))},
+		// A release has too many errors, and its source is lost once it was asked, and for good: it passes, as one bad look doesn't fail it.
 		{name: "checks-blind", measured: true, looks: true, play: withSource(inTurn(
-			createDeployment, verified(1), enforceChecks, failing, asked, lose, verified(2), decided("errors", "Inconclusive SourceUnavailable")))},
+			createDeployment, verified(1), enforceChecks(2), failing, asked, lose, verified(2), decided("errors", "Inconclusive SourceUnavailable")))},
 		// The new pod of a release in steps has more errors than the old ones beside it. When its bake ends, too few looks were made to tell that,
 		// so the pod waits for the check, which fails it later.
-		{name: "checks-compared", measured: true, looks: true, play: withSource(inTurn(
-			twoSteps(policy{}), createDeployment, verified(1), compareErrors,
+		{name: "checks-compared", kind: statefulset.Kind{}, measured: true, looks: true, play: withSource(inTurn(
+			twoSteps(policy{}), createStatefulSet(replicas), verified(1), compareErrors,
 			failing, asked, waitsFor("errors"), suspended(2), decided("errors", "Fail CheckFailed"), batchesEnd, denied))},
 	}
 }
@@ -118,10 +119,12 @@ func sourceAway(ctx context.Context, s *stage) error {
 	return errors.Join(lose(ctx, s), lab.Pause(ctx, away), s.find(ctx))
 }
 
-// enforceChecks creates a VerificationPolicy that looks at the errors of the pods.
-func enforceChecks(ctx context.Context, s *stage) error {
-	failed := s.errorsBy(appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 1, MinEvents: 20}})
-	return s.enforce(ctx, bake, appv1alpha1.VerificationCheck{Name: "pods", Type: appv1alpha1.CheckPodHealth}, failed)
+// enforceChecks creates a VerificationPolicy that looks at the errors of the pods, and fails a release at a number of bad looks in a row.
+func enforceChecks(looks int32) step {
+	return func(ctx context.Context, s *stage) error {
+		failed := s.errorsBy(appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: looks, MinEvents: 20}})
+		return s.enforce(ctx, bake, appv1alpha1.VerificationCheck{Name: "pods", Type: appv1alpha1.CheckPodHealth}, failed)
+	}
 }
 
 // compareErrors creates one that compares them with those of the old pods, and has the new ones wait until it can tell.
@@ -191,16 +194,19 @@ func waitsFor(check string) step {
 	})
 }
 
-// resulting waits for a result of a check.
+// resulting waits for a result of a check. It takes longer than other states: a new leader asks a source that is lost for one more minute.
 func resulting(check, what string, is func(*appv1alpha1.CheckResult) error) step {
-	return awaits(what+" of the check "+check, func(_ context.Context, s seen) error {
+	found := func(_ context.Context, s seen) error {
 		for i := range s.record.Status.Checks {
 			if result := &s.record.Status.Checks[i]; result.Name == check {
 				return is(result)
 			}
 		}
 		return errors.New("there is no result")
-	})
+	}
+	return func(ctx context.Context, s *stage) error {
+		return lab.Until(ctx, 2*patience, what+" of the check "+check, s.now(s.watched, found))
+	}
 }
 
 // crash makes the pod of the first batch crash, again and again.

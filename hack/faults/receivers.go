@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -44,14 +45,14 @@ const readyCheck, placementCheck, driftCheck, smokeCheck = "ready", "placement",
 func ofReceivers() []scenario {
 	return []scenario{
 		// Others let a release in steps go on at each point, and another one fails by a reported verdict.
-		{name: "checks-asked", looks: true, play: withPlugin(inTurn(
-			twoSteps(policy{}), createDeployment, verified(1), askOthers,
+		{name: "checks-asked", kind: statefulset.Kind{}, looks: true, play: withPlugin(inTurn(
+			twoSteps(policy{}), createStatefulSet(replicas), verified(1), askOthers,
 			secondRelease, waitsFor(readyCheck), passes(readyCheck),
 			waitsFor(placementCheck), reports(2, appv1alpha1.ReportedPass), passes(placementCheck),
 			awaitsApproval, approve, waitsFor(smokeCheck), verified(2),
 			decided(readyCheck, "Pass CheckPassed"), decided(placementCheck, "Pass CheckPassed"), decided(driftCheck, "Pass CheckPassed"),
 			decided(smokeCheck, "Pass CheckPassed"),
-			change(template("third", "")), reports(3, appv1alpha1.ReportedFail), suspended(3), decided(driftCheck, "Fail CheckFailed"),
+			change(template("third", "")), awaitsApproval, reports(3, appv1alpha1.ReportedFail), suspended(3), decided(driftCheck, "Fail CheckFailed"),
 			batchesEnd, denied))},
 		// A release passes, is suspended by a verdict and repaired, while a receiver takes each of its events before the next one. What a faster
 		// course of things shows only for a moment, a subscription doesn't promise to tell, but for the end of a failure.

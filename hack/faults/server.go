@@ -38,7 +38,7 @@ func ofServer() []scenario {
 			twoSteps(policy{}), createStatefulSet(heldReplicas), verified(1), failAfterwards(altershield.Rule{Name: "budget", Message: "spent", Order: true}),
 			secondRelease, awaitsApproval, approve, suspended(2), withdrawn(1), verified(2), unpaced)},
 		// AlterShield Server passes a release and fails another one.
-		{name: "server", play: inTurn(createRecreated, verified(1), failLastBatch, secondRelease, suspended(2), denied)},
+		{name: "server", play: inTurn(createRecreated, verified(1), failLastBatch, secondRelease, suspended(2), batchesEnd, denied)},
 		{name: "repair", play: inTurn(failLastBatch, createDeployment, suspended(1), batchesEnd, repair, verified(2))},
 	}
 }
