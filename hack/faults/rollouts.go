@@ -111,6 +111,7 @@ func createDaemonSet(annotations map[string]string) step {
 	return func(ctx context.Context, s *stage) error {
 		set := lab.DaemonSet(s.namespace, workloadName)
 		set.Annotations = annotations
+		set.Spec.MinReadySeconds = 2 // else a pod may verify the first release alone, before the controller has counted the nodes
 		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1", "node-2", "node-3"}},
 		}}

@@ -45,8 +45,12 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
-// stuckAfter is how long pods may take to run before their release is rolled back: much longer than good ones take here.
-const stuckAfter = 8 * time.Second
+const (
+	// stuckAfter is how long pods may take to run before their release is rolled back: longer than any good ones take, however busy the machine is.
+	stuckAfter = "2m"
+	// stuckSoon is the same for pods that never run, stuckLate for those that run late.
+	stuckSoon, stuckLate = 8 * time.Second, 20 * time.Second
+)
 
 // The checks of the test server take so long that a fault can strike while they are under way.
 const preDelay, postDelay = 200 * time.Millisecond, 800 * time.Millisecond
@@ -106,7 +110,7 @@ func (g *group) start(ctx context.Context) error {
 	for _, scenario := range g.scenarios {
 		kinds = append(kinds, workload.ControlledKindName(scenario.kind))
 	}
-	return errors.Join(g.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter.String()), g.Enforced(ctx, kinds...))
+	return errors.Join(g.Set(ctx, appv1alpha1.ConfigStuckRollback, true, stuckAfter), g.Enforced(ctx, kinds...))
 }
 
 // permit grants the manager the permissions of a component.

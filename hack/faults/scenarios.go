@@ -85,13 +85,13 @@ func ofDeployments() []scenario {
 			{"past-records", pastOf("changeworkloads", "changepods")}, {"past-changepods", pastOf("changepods")},
 		}, play: inTurn(createDeployment, verified(1), remember, failed(1), suspended(1), moment, denied, repair, verified(2))},
 		// A release whose pods never start.
-		{name: "stuck", play: inTurn(createDeployment, verified(1), change(neverStarts), verified(3))},
+		{name: "stuck", play: inTurn(createStuckAfter(stuckSoon), verified(1), change(neverStarts), verified(3))},
 		// A verified release goes back to the previous one on request.
 		{name: "rollback", play: inTurn(createDeployment, verified(1), secondRelease, verified(2), requestRollback, verified(3))},
 		// The pods of a release take some time to start.
 		{name: "late", apart: true, troubles: []trouble{
 			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
-		}, play: inTurn(createDeployment, verified(1), change(neverStarts), pending, moment, runPods, ready(replicas), verified(2))},
+		}, play: inTurn(createStuckAfter(stuckLate), verified(1), change(neverStarts), pending, moment, runPods, ready(replicas), verified(2))},
 		// A release fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook completes. It is rolled back
 		// on request.
 		{name: "held", apart: true, troubles: []trouble{{"unaware-client", unawareClient}}, play: inTurn(
@@ -133,11 +133,19 @@ func (s scenario) isAlone() bool { return len(s.objects) > 0 }
 
 const replicas = 2
 
-func createDeployment(ctx context.Context, s *stage) error { return s.createLabelled(ctx, nil) }
+func createDeployment(ctx context.Context, s *stage) error { return s.createWith(ctx, nil, nil) }
 
-func (s *stage) createLabelled(ctx context.Context, labels map[string]string) error {
+// createStuckAfter creates a Deployment with a threshold of its own.
+func createStuckAfter(threshold time.Duration) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.createWith(ctx, nil, map[string]string{appv1alpha1.AnnotationStuckAfter: threshold.String()})
+	}
+}
+
+func (s *stage) createWith(ctx context.Context, labels, annotations map[string]string) error {
 	deployment := lab.Deployment(s.namespace, s.name, replicas)
 	maps.Copy(deployment.Labels, labels)
+	deployment.Annotations = annotations
 	// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
 	deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
 	return s.created(ctx, deployment)

@@ -172,7 +172,7 @@ func remember(ctx context.Context, s *stage) error {
 func (s *stage) findLate(ctx context.Context) error {
 	pods, err := s.idle(ctx, corev1.PodPending)
 	for i := range pods {
-		if late := pods[i].CreationTimestamp.Add(stuckAfter + beyond); late.After(s.late) {
+		if late := pods[i].CreationTimestamp.Add(stuckLate + beyond); late.After(s.late) {
 			s.late = late
 		}
 	}
@@ -189,7 +189,7 @@ const (
 
 // createInjected creates a Deployment whose template the webhook completes, which is its first release.
 func createInjected(ctx context.Context, s *stage) error {
-	return s.createLabelled(ctx, map[string]string{injectLabel: "true"})
+	return s.createWith(ctx, map[string]string{injectLabel: "true"}, nil)
 }
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
