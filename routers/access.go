@@ -145,14 +145,6 @@ func (a access) check(request *http.Request, action authorizationv1.ResourceAttr
 	return user.Username, nil
 }
 
-// tell returns a denial that says what the operator controls, unless the cluster doesn't know the caller.
-func (a access) tell(request *http.Request, denied *denial) error {
-	if _, err := a.authenticate(request); err != nil {
-		return err
-	}
-	return denied
-}
-
 // refuse rejects requests without a token, or with one that was unknown a moment ago.
 func (a access) refuse(w http.ResponseWriter, request *http.Request) (int, any) {
 	if _, denied := a.tokenOf(request); denied != nil {

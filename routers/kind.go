@@ -27,13 +27,17 @@ import (
 // defaultKind is the kind that requests without one mean.
 const defaultKind = "Deployment"
 
-// kindOf returns the kind that a request names, in any case, or by its resource.
-func kindOf(kinds workload.Kinds, name string) (workload.Kind, *denial) {
+// kindOf returns the kind that a request names, in any case, or by its resource. The error for another one lists the kinds under change control, so
+// callers whom the cluster doesn't know get that of their token.
+func (a access) kindOf(request *http.Request, kinds workload.Kinds, name string) (workload.Kind, error) {
 	if name == "" {
 		name = defaultKind
 	}
 	if kind := kinds.Snapshot().Named(name); kind != nil {
 		return kind, nil
+	}
+	if _, err := a.authenticate(request); err != nil {
+		return nil, err
 	}
 	var known []string
 	for _, kind := range kinds.Snapshot() {

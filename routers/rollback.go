@@ -125,9 +125,9 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 	if err != nil {
 		return rollback.Request{}, err
 	}
-	kind, denied := kindOf(r.kinds, asked.Kind)
-	if denied != nil {
-		return rollback.Request{}, r.access.tell(request, denied)
+	kind, err := r.access.kindOf(request, r.kinds, asked.Kind)
+	if err != nil {
+		return rollback.Request{}, err
 	}
 	wanted := rollback.Request{
 		Kind: kind, Workload: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Park: asked.Park,

@@ -17,7 +17,6 @@ limitations under the License.
 package routers
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -113,17 +112,17 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 		return http.StatusBadRequest, reply{Message: err.Error()}
 	}
 	var answer page
-	kind, denied := kindOf(s.kinds, asked.kind)
-	if denied == nil {
+	name := "workload" // as long as the kind isn't known
+	kind, err := s.access.kindOf(request, s.kinds, asked.kind)
+	if err == nil {
+		name = kind.GroupVersionKind().Kind
 		answer, err = s.answer(request, kind, asked)
-	} else {
-		err = s.access.tell(request, denied)
 	}
+	var denied *denial
 	switch {
 	case errors.As(err, &denied):
 		return denied.answer(w)
 	case err != nil:
-		name := cmp.Or(asked.kind, defaultKind)
 		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended workloads can't be listed", "kind", name, "namespace", asked.namespace)
 		return http.StatusInternalServerError, reply{Message: fmt.Sprintf("the suspended %ss can't be listed: the operator's log has the error", name)}
 	}
