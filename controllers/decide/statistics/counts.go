@@ -26,7 +26,7 @@ import (
 // those that are already judged: a Fail stands, and an early pass stands unless a Fail follows it. The share is the part of the
 // false-alarm budget that the check may spend, Budget.CountShare; ended reports whether the check's time is over.
 func Concurrent(looks []Look, settings Settings, share float64, ended bool) Finding {
-	r := race{settings: settings, needed: 1 / share, factor: 1, lasting: 1}
+	r := race{settings: settings, needed: 1 / share, factor: 1}
 	var usual usual
 	var pairs []pair
 	for i := range looks {
@@ -47,7 +47,8 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 			r.late.bad.addShares(news, olds, &pair.shares, step, later)
 			r.bad.begin()
 			r.bad.addShares(news, olds, &pair.shares, step, factor, later)
-			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
+			good := sharesOf(news, olds, goodRatio*settings.Tolerance, 1/step)
+			r.good.addShares(news, olds, &good, 1/step, factor)
 			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
 		r.noise.add(counts, settings.Tolerance, max(r.factorOf(r.all), within.clearly())/weight)

@@ -70,14 +70,8 @@ func (l *ladder) value() float64 {
 	return total / rungs
 }
 
-// addConcurrent adds a look at new and old pods. An event falls on a new pod with the probability rE/(rE+F) if r is the ratio, E and F the
-// exposures: whatever changes all pods at the same time cancels.
-func (l *ladder) addConcurrent(news, olds Count, null, by, dispersion float64) {
-	shares := sharesOf(news, olds, null, by)
-	l.addShares(news, olds, &shares, by, dispersion)
-}
-
-// addShares adds a look at new and old pods whose shares are known.
+// addShares adds a look at new and old pods. An event falls on a new pod with the probability rE/(rE+F) if r is the ratio, E and F the exposures:
+// whatever changes all pods at the same time cancels.
 func (l *ladder) addShares(news, olds Count, shares *[rungs]float64, by, dispersion float64) {
 	rung, most := math.Log(by), math.Log(maxFactor)
 	for j, share := range shares {

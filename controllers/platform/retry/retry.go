@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package retry says when a failed reconcile is repeated.
+// Package retry limits the rate at which failed reconciles are repeated.
 package retry
 
 import (
@@ -27,7 +27,7 @@ import (
 // doesn't count, such as until a deadline. And what makes it fail may end without an event, as a quota that is raised.
 const first, last = 5 * time.Millisecond, 30 * time.Second
 
-// Limiter returns when failed reconciles are repeated: at most half a minute later.
+// Limiter returns a rate limiter by which a failed reconcile is repeated half a minute later at most.
 func Limiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](first, last)
 }
